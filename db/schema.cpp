@@ -1,5 +1,11 @@
 #include "db/schema.hpp"
 
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 #include <fmt/core.h>
@@ -37,22 +43,40 @@ void check_identity(const Identity& identity, const std::string& path, Store::Mo
         identity.schema, newest_schema()));
 }
 
-std::string changed_schema(SQLite::Database& db) {
+namespace {
+
+struct SchemaObject {
+  std::string type, name, sql;
+};
+
+// What the migrations make, up to this one. Kept: to make it takes longer than all else that opening
+// a database does, and tests open thousands.
+const std::vector<SchemaObject>& made_by_migrations(int schema) {
+  static std::mutex mutex;
+  static std::map<int, std::vector<SchemaObject>> kept;
+  const std::lock_guard lock(mutex);
+  schema = std::clamp(schema, 0, newest_schema());
+  if (const auto found = kept.find(schema); found != kept.end()) return found->second;
   SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  const int schema = identify(db).schema;
   for (const Migration& migration : migrations())
     if (migration.number <= schema) fresh.exec(std::string(migration.sql));
   SQLite::Statement made(fresh, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL");
+  std::vector<SchemaObject> objects;
+  while (made.executeStep())
+    objects.push_back({made.getColumn(0), made.getColumn(1), made.getColumn(2)});
+  return kept.emplace(schema, std::move(objects)).first->second;
+}
+
+}  // namespace
+
+std::string changed_schema(SQLite::Database& db) {
   SQLite::Statement found(db, "SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?");
-  while (made.executeStep()) {
-    const std::string type = made.getColumn(0).getString();
-    const std::string name = made.getColumn(1).getString();
+  for (const auto& [type, name, sql] : made_by_migrations(identify(db).schema)) {
     found.reset();
     found.bind(1, type);
     found.bind(2, name);
     if (!found.executeStep()) return type + " " + name + " is missing";
-    if (found.getColumn(0).getString() != made.getColumn(2).getString())
-      return type + " " + name + " was changed";
+    if (found.getColumn(0).getString() != sql) return type + " " + name + " was changed";
   }
   return "";
 }

@@ -13,7 +13,7 @@
 #include "engine/tuner/task/argument_notes.hpp"
 #include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
-#include "tests/engine/tuner/fixture.hpp"
+#include "tests/kernel_templates/task_bench.hpp"
 
 namespace fa_tune::test {
 
@@ -31,10 +31,6 @@ const std::string kMma =
     R"("LAYOUT":"padded","Q_PLACE":"in_shared","RESCALE":"always","EPILOGUE":"direct",)"
     R"("MIN_BLOCKS":0})";
 const std::string kScalar = R"({"template":"scalar","BLOCK_M":8,"BLOCK_N":32,"WARPS":4})";
-const std::string kWgmma =
-    R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
-    R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
-    R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true})";
 const std::string kApart =
     R"({"template":"mma","BLOCK_M":32,"BLOCK_N":64,"WARPS_M":2,"WARPS_N":2,"STAGES":2,)"
     R"("LAYOUT":"swizzled","Q_PLACE":"in_registers","RESCALE":"threshold","EPILOGUE":"direct",)"
@@ -89,42 +85,31 @@ std::unique_ptr<Device> device_for(const TuningTask& task) {
   return open_device(given, task.target, test::root());
 }
 
-struct Fixture {
-  explicit Fixture(TuningTask of) : task(std::move(of)), bench(task, device_for(task)) {}
-
-  TuningTask task;
-  test::Bench bench;
-};
-
-Fixture on_l4(const Attention& problem) {
-  return Fixture(test::task("l4.yaml", space_of(problem)));
-}
-Fixture on_h100(const Attention& problem) {
-  return Fixture(test::task("h100.yaml", hopper_space_of(problem)));
+TaskBench bench_of(TuningTask task) {
+  auto device = device_for(task);
+  return {std::move(task), std::move(device)};
 }
 
-Fixture on_h100_mma(const Attention& problem) {
-  return Fixture(test::task("h100_mma.yaml", space_of(problem)));
+TaskBench on_l4(const Attention& problem) {
+  return bench_of(test::task("l4.yaml", space_of(problem)));
+}
+TaskBench on_h100(const Attention& problem) {
+  return bench_of(test::task("h100.yaml", hopper_space_of(problem)));
 }
 
-void accept(Fixture& place, const std::string& base, const test::Replacements& change = {}) {
-  const Config config = Config::from_json(test::replace(base, change));
-  CAPTURE(place.task.problem->describe(place.task.problem->shape()));
-  CAPTURE(config.to_json());
-  CHECK(place.task.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+TaskBench on_h100_mma(const Attention& problem) {
+  return bench_of(test::task("h100_mma.yaml", space_of(problem)));
+}
+
+void accept(TaskBench& place, const std::string& base, const test::Replacements& change = {}) {
+  place.accept(Config::from_json(test::replace(base, change)));
 }
 
 // Refused by the gate, not for want of compiling.
-void refuse(Fixture& place, const std::string& name, const test::Replacements& fault,
+void refuse(TaskBench& place, const std::string& name, const test::Replacements& fault,
             const std::string& base = kMma) {
   CAPTURE(name);
-  const Config config = Config::from_json(base);
-  const Template& sound = place.task.template_of(config);
-  const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
-                                          test::replace(sound.cuda_text(), fault), "planted.yaml");
-  const Verdict verdict = place.bench.gate(faulty, config, "quick");
+  const Verdict verdict = place.gate_fault(Config::from_json(base), fault);
   CHECK_FALSE(verdict.passed());
   CHECK_MESSAGE(verdict.finding != Finding::kNotBound, verdict.message);
   MESSAGE(name, ": ", verdict.finding, ", ", verdict.message);
@@ -134,10 +119,6 @@ std::string with_packing(bool packed) {
   return kWgmma.substr(0, kWgmma.size() - 1) +
          (packed ? R"(,"PACK_HEADS":true})" : R"(,"PACK_HEADS":false})");
 }
-
-const std::string kAll =
-    "  dtype: bf16\n  layout: BSHD\n  lse: true\n  causal: true\n"
-    "  causal_alignment: bottom_right\n  window: [100, -1]\n  softcap: 20.5\n  alibi: true";
 
 }  // namespace
 
@@ -150,13 +131,13 @@ TEST_CASE("features: each alone") {
                               {"  softcap: 20"},
                               {"  alibi: true"},
                               {"  dtype: fp16", 2}}) {
-    Fixture place = on_l4(problem);
+    TaskBench place = on_l4(problem);
     accept(place, kMma);
   }
 }
 
 TEST_CASE("features: all together, in other variants too") {
-  Fixture place = on_l4({kAll, 2});
+  TaskBench place = on_l4({kAllFeatures, 2});
   accept(place, kScalar);
   accept(place, kMma);
   accept(place, kMma, kTogether);
@@ -168,15 +149,15 @@ TEST_CASE("features: mma with tiles apart, and references that stay behind") {
        std::vector<Attention>{{"  causal: true"},
                               {"  window: [64, -1]\n  causal_alignment: bottom_right"},
                               {"  window: [-1, 64]\n  softcap: 20\n  alibi: true"},
-                              {kAll, 2}}) {
-    Fixture place = on_h100_mma(problem);
+                              {kAllFeatures, 2}}) {
+    TaskBench place = on_h100_mma(problem);
     accept(place, kApart);
   }
 }
 
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
-    Fixture place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
+    TaskBench place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, kMma);
   }
 }
@@ -187,10 +168,10 @@ TEST_CASE("features: wgmma, each alone and all together") {
        std::vector<Attention>{{"  layout: BSHD\n  lse: true", 2},
                               {"  window: [64, -1]\n  causal_alignment: bottom_right"},
                               {"  window: [-1, 64]\n  softcap: 20\n  alibi: true"}}) {
-    Fixture place = on_h100(problem);
+    TaskBench place = on_h100(problem);
     accept(place, plain);
   }
-  Fixture place = on_h100({kAll, 2});
+  TaskBench place = on_h100({kAllFeatures, 2});
   accept(place, plain);
   accept(place, plain,
          {{R"("ahead")", R"("chained")"},
@@ -206,23 +187,23 @@ TEST_CASE("features: wgmma, each alone and all together") {
 }
 
 TEST_CASE("features: wgmma packs heads") {
-  Fixture place = on_h100({kAll, 1});
+  TaskBench place = on_h100({kAllFeatures, 1});
   accept(place, with_packing(true));
   accept(place, with_packing(true),
          {{R"("ahead")", R"("none")"}, {R"("CLUSTER":1)", R"("CLUSTER":2)"}});
-  Fixture rows = on_h100({"  lse: true", 2});
+  TaskBench rows = on_h100({"  lse: true", 2});
   accept(rows, with_packing(true));
 }
 
 TEST_CASE("features: wgmma, every head dimension") {
   for (const int head_dim : {96, 192, 256}) {
-    Fixture place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
+    TaskBench place = on_h100({"  lse: true\n  window: [64, 0]", 4, head_dim});
     accept(place, with_packing(false), {{R"("CONSUMERS":2)", R"("CONSUMERS":1)"}});
   }
 }
 
 TEST_CASE("features: an exported kernel says what its arguments are, and is gated again") {
-  Fixture place = on_h100({kAll, 2});
+  TaskBench place = on_h100({kAllFeatures, 2});
   const TuningTask& task = place.task;
   const Problem& problem = *task.problem;
   const Config config = Config::from_json(with_packing(true));
@@ -261,7 +242,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
 }
 
 TEST_CASE("features: planted faults are refused") {
-  Fixture groups = on_l4({"  layout: BSHD", 2});
+  TaskBench groups = on_l4({"  layout: BSHD", 2});
   const std::string k_start = "k += interleaved_start(batch, head / KV_GROUP, kv_heads, lk)";
   refuse(groups, "head h reads h % Hkv",
          {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
@@ -274,7 +255,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"warp_n == 0)\n    store(state, o, q_stride,",
            "warp_n == 0)\n    store(state, o, HEAD_DIM,"}});
 
-  Fixture window = on_l4({"  window: [64, 64]"});
+  TaskBench window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
          {{"key < row + shift - left)", "key < row + shift - left - 1)"}});
   refuse(window, "left end one key late",
@@ -290,7 +271,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"needs_mask = past_end || past_last || before_first;",
            "needs_mask = past_end || past_last;"}});
 
-  Fixture scores =
+  TaskBench scores =
       on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"
              "  causal: true"});
   refuse(scores, "cap before the scale",
@@ -318,7 +299,7 @@ TEST_CASE("features: planted faults are refused") {
 
 TEST_CASE("features: planted faults in wgmma are refused") {
   const std::string base = with_packing(false);
-  Fixture all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
+  TaskBench all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
   refuse(all, "head h reads h % Hkv",
          {{"PACK_HEADS ? head : head / KV_GROUP", "PACK_HEADS ? head : head % 2"}}, base);
   refuse(all, "left end one key early", {{"8 * i + c < first)", "8 * i + c + 1 < first)"}}, base);
@@ -334,7 +315,7 @@ TEST_CASE("features: planted faults in wgmma are refused") {
          base);
   refuse(all, "LSE of the first head", {{"+ head_of(work, row);", "+ 0;"}}, base);
 
-  Fixture packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
+  TaskBench packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
   const std::string packing = with_packing(true);
   refuse(packed, "rows taken for positions",
          {{"int position_of(int row) { return row / kPacked; }",

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/engine/tuner/fixture.hpp"
+#include "tests/kernel_templates/task_bench.hpp"
 
 namespace fa_tune::test {
 
@@ -14,31 +14,16 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-struct Fixture {
-  explicit Fixture(const test::Replacements& change)
-      : task(test::task("ladder.yaml", change)), bench(task, "emulator:l4") {}
-
-  void accept(const Config& config) {
-    CAPTURE(task.problem->describe(task.problem->shape()));
-    CAPTURE(config.to_json());
-    CHECK(task.space.index_of(config).has_value());
-    const Verdict verdict = bench.gate(task.template_of(config), config, "quick");
-    CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
-  }
-  void accept(const std::string& base, const test::Replacements& change = {}) {
-    accept(Config::from_json(test::replace(base, change)));
-  }
-
-  TuningTask task;
-  test::Bench bench;
-};
+TaskBench ladder(const test::Replacements& change) {
+  return {test::task("ladder.yaml", change), "emulator:l4"};
+}
 
 // The shipped problem with other settings, and without the presets, which may not fit them.
-Fixture with(const std::string& shape, const std::string& settings) {
+TaskBench with(const std::string& shape, const std::string& settings) {
   const std::string text = test::task("ladder.yaml").file.text;
   const std::size_t begin = text.find("presets:");
   const std::size_t end = text.find("budget:");
-  return Fixture(
+  return ladder(
       {{"shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}\n  causal: false\n  dtype: fp16",
         "shape: " + shape + "\n" + settings},
        {text.substr(begin, end - begin),
@@ -53,45 +38,48 @@ const std::string kWmma =
     R"({"template":"wmma","BLOCK_M":32,"BLOCK_N":32,"WARPS":4,"PV":"wmma","COPY":"producer",)"
     R"("PERSISTENT":true,"L2_HINT":"none","STAGES":2,"LAYOUT":"fragments","EPILOGUE":"fused"})";
 
-const std::string kAll =
-    "  dtype: bf16\n  layout: BSHD\n  lse: true\n  causal: true\n"
-    "  causal_alignment: bottom_right\n  window: [100, -1]\n  softcap: 20.5\n  alibi: true";
+void accept_step(TaskBench& place, const std::string& base, const test::Replacements& change = {}) {
+  place.accept(Config::from_json(test::replace(base, change)));
+}
 
 }  // namespace
 
 TEST_CASE("ladder: every step is right") {
-  Fixture place({});
+  TaskBench place = ladder({});
   const auto& presets = place.task.file.presets;
   CHECK(presets.size() >= 14);
   for (const Preset& preset : presets) place.accept(preset.config);
 }
 
 TEST_CASE("ladder: all features together") {
-  Fixture place = with("{B: 1, H: 4, Hkv: 2, L: 256, D: 64}", kAll);
-  place.accept(kTiled);
-  place.accept(kTiled, {{R"("rows")", R"("elements")"},
-                        {R"("REDUCTION":"warp")", R"("REDUCTION":"serial")"},
-                        {R"("in_registers")", R"("in_shared")"},
-                        {R"("vector")", R"("scalar")"}});
-  place.accept(kWmma);
-  place.accept(kWmma, {{R"("producer")", R"("async")"},
-                       {R"("WARPS":4)", R"("WARPS":2)"},
-                       {R"("none")", R"("keep")"},
-                       {R"("fragments")", R"("padded")"},
-                       {R"("fused")", R"("separate")"}});
+  TaskBench place = with("{B: 1, H: 4, Hkv: 2, L: 256, D: 64}", kAllFeatures);
+  accept_step(place, kTiled);
+  accept_step(place, kTiled,
+              {{R"("rows")", R"("elements")"},
+               {R"("REDUCTION":"warp")", R"("REDUCTION":"serial")"},
+               {R"("in_registers")", R"("in_shared")"},
+               {R"("vector")", R"("scalar")"}});
+  accept_step(place, kWmma);
+  accept_step(place, kWmma,
+              {{R"("producer")", R"("async")"},
+               {R"("WARPS":4)", R"("WARPS":2)"},
+               {R"("none")", R"("keep")"},
+               {R"("fragments")", R"("padded")"},
+               {R"("fused")", R"("separate")"}});
 }
 
 TEST_CASE(
     "ladder: other head dimensions, one warp for each 16 rows and four, PV without tensor cores") {
-  Fixture wide = with("{B: 1, H: 2, L: 128, D: 96}", "  lse: true\n  window: [64, 0]");
-  wide.accept(kTiled);
-  wide.accept(kWmma);
-  Fixture narrow = with("{B: 1, H: 2, L: 128, D: 32}", "  causal: true");
-  narrow.accept(kWmma);
-  narrow.accept(kWmma, {{R"("PV":"wmma")", R"("PV":"scalar")"},
-                        {R"("producer")", R"("plain")"},
-                        {R"("STAGES":2)", R"("STAGES":1)"},
-                        {R"("fragments")", R"("plain")"}});
+  TaskBench wide = with("{B: 1, H: 2, L: 128, D: 96}", "  lse: true\n  window: [64, 0]");
+  accept_step(wide, kTiled);
+  accept_step(wide, kWmma);
+  TaskBench narrow = with("{B: 1, H: 2, L: 128, D: 32}", "  causal: true");
+  accept_step(narrow, kWmma);
+  accept_step(narrow, kWmma,
+              {{R"("PV":"wmma")", R"("PV":"scalar")"},
+               {R"("producer")", R"("plain")"},
+               {R"("STAGES":2)", R"("STAGES":1)"},
+               {R"("fragments")", R"("plain")"}});
 }
 
 }  // namespace fa_tune::test

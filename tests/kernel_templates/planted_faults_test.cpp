@@ -23,12 +23,10 @@ using Sort = SelfTestRow::Sort;
 SelfTestResult run(const std::vector<std::string>& spaces, const SelfTestOptions& options) {
   std::vector<SpaceFile> files;
   for (const std::string& name : spaces) files.push_back(load_space_file(name, test::root()));
-  static const test::ScratchFolder folder;
-  const auto compiler = with_cache(open_nvrtc(), folder.path());
   // Faulty kernels may write one place from two blocks. On an emulator that runs blocks on several
   // threads, that is a race of this process too, so here it runs them on one.
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
-  return self_test(files, test::root(), open, *compiler, 2, options,
+  return self_test(files, test::root(), open, test::cached_nvrtc(), 2, options,
                    [](const SelfTestResult& until_now, int) {
                      const SelfTestRow& row = until_now.rows.back();
                      CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/util/error.hpp"
-#include "tests/engine/tuner/fixture.hpp"
+#include "tests/kernel_templates/task_bench.hpp"
 
 namespace fa_tune::test {
 
@@ -15,14 +15,14 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-const std::string kBase =
+const std::string kE4m3 =
     R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
     R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
     R"("CARRY":false,"O_PLACE":"own","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true,)"
     R"("PACK_HEADS":false})";
 
 // The shipped space with another problem, and a preset that fits each.
-test::Replacements space_of(const std::string& shape, const std::string& settings) {
+test::Replacements e4m3_space(const std::string& shape, const std::string& settings) {
   return {{"shape: {B: 1, H: 16, L: 4096, D: 128}\n  causal: false",
            fmt::format("shape: {{{}}}\n  {}", shape, settings)},
           {"scale_rows: 128", "scale_rows: 64"},
@@ -33,77 +33,64 @@ test::Replacements space_of(const std::string& shape, const std::string& setting
           {"long_causal: {when: problem.causal,", "long_causal: {when: problem.D == 0,"}};
 }
 
-struct Fixture {
-  Fixture(const std::string& shape, const std::string& settings)
-      : task(test::task("h100_fp8.yaml", space_of(shape, settings))),
-        bench(task, "emulator:h100") {}
+TaskBench e4m3(const std::string& shape, const std::string& settings) {
+  return {test::task("h100_fp8.yaml", e4m3_space(shape, settings)), "emulator:h100"};
+}
 
-  TuningTask task;
-  test::Bench bench;
-};
-
-void accept(Fixture& place, const test::Replacements& change) {
-  const Config config = Config::from_json(test::replace(kBase, change));
-  CAPTURE(config.to_json());
-  CHECK(place.task.space.index_of(config).has_value());
-  const Verdict verdict = place.bench.gate(place.task.template_of(config), config, "quick");
-  CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message, " at ", verdict.where);
+void accept_e4m3(TaskBench& place, const test::Replacements& change) {
+  const Verdict verdict = place.accept(Config::from_json(test::replace(kE4m3, change)));
   CHECK(verdict.worst_ratio < 0.7);
 }
 
 // Refused by the gate, and for this reason.
-void refuse(Fixture& place, const std::string& name, const std::string& reason,
-            const test::Replacements& fault) {
-  const Config config = Config::from_json(kBase);
-  const Template& sound = place.task.template_of(config);
-  const Template faulty = Template::parse(sound.name(), sound.manifest_text(),
-                                          test::replace(sound.cuda_text(), fault), "planted.yaml");
-  const Verdict verdict = place.bench.gate(faulty, config, "quick");
-  const std::string said = verdict.finding + ", " + verdict.message;
-  CHECK_MESSAGE(said.find(reason) != std::string::npos, name, ": ", said);
+void refuse_e4m3(TaskBench& place, const std::string& name, const std::string& reason,
+                 const test::Replacements& fault) {
+  place.refuse(name, reason, Config::from_json(kE4m3), fault);
 }
 
 }  // namespace
 
 TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
-  Fixture plain("B: 1, H: 4, L: 512, D: 128", "causal: false");
-  accept(plain, {});
-  Fixture causal("B: 1, H: 4, L: 512, D: 64", "causal: true");
-  accept(causal, {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
-                  {R"("CARRY":false)", R"("CARRY":true)"},
-                  {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
-                  {R"("in_shared")", R"("in_registers")"},
-                  {R"("always")", R"("voted")"}});
+  TaskBench plain = e4m3("B: 1, H: 4, L: 512, D: 128", "causal: false");
+  accept_e4m3(plain, {});
+  TaskBench causal = e4m3("B: 1, H: 4, L: 512, D: 64", "causal: true");
+  accept_e4m3(causal, {{R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                       {R"("CARRY":false)", R"("CARRY":true)"},
+                       {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
+                       {R"("in_shared")", R"("in_registers")"},
+                       {R"("always")", R"("voted")"}});
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
-  Fixture place("B: 1, H: 4, Hkv: 2, L: 512, D: 96",
-                "layout: BSHD\n  lse: true\n  causal: true\n  causal_alignment: bottom_right\n"
-                "  window: [100, -1]\n  softcap: 20.5\n  alibi: true");
-  accept(place, {{R"("ahead")", R"("chained")"},
-                 {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
-                 {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
-                 {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"},
-                 {R"("PACK_HEADS":false)", R"("PACK_HEADS":true)"}});
+  TaskBench place =
+      e4m3("B: 1, H: 4, Hkv: 2, L: 512, D: 96",
+           "layout: BSHD\n  lse: true\n  causal: true\n  causal_alignment: bottom_right\n"
+           "  window: [100, -1]\n  softcap: 20.5\n  alibi: true");
+  accept_e4m3(place, {{R"("ahead")", R"("chained")"},
+                      {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
+                      {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                      {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"},
+                      {R"("PACK_HEADS":false)", R"("PACK_HEADS":true)"}});
 }
 
 TEST_CASE("wgmma e4m3: planted faults are refused") {
-  Fixture place("B: 1, H: 2, L: 512, D: 64", "lse: true");
-  refuse(
+  TaskBench place = e4m3("B: 1, H: 2, L: 512, D: 64", "lse: true");
+  refuse_e4m3(
       place, "K's scale for V", "wrong",
       {{"next_v_unit = scales_.of_values(work, j);", "next_v_unit = scales_.of_keys(work, j);"}});
-  refuse(place, "the output keeps the unit of V's first tile", ", O",
-         {{"state.v_unit * reciprocal_approx(state.next_v_unit);", "1.0f;"}});
-  refuse(place, "the first block's scale for all queries", "wrong",
-         {{"head * q_blocks_ + position_of(row) / kScaleRows", "head * q_blocks_"}});
-  refuse(place, "P's columns not in the order of V's keys", "wrong",
-         {{"pack_e4m3(p[0], p[1], p[2], p[3])", "pack_e4m3(p[0], p[2], p[1], p[3])"}});
-  refuse(place, "LSE keeps the gain of P", "wrong", {{"offset - kGain", "offset"}});
-  refuse(place, "P without its gain loses what is small", "wrong",
-         {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""}, {"offset - kGain", "offset"}});
-  refuse(place, "V turned over unseen by the products", "race",
-         {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
-  refuse(
+  refuse_e4m3(place, "the output keeps the unit of V's first tile", ", O",
+              {{"state.v_unit * reciprocal_approx(state.next_v_unit);", "1.0f;"}});
+  refuse_e4m3(place, "the first block's scale for all queries", "wrong",
+              {{"head * q_blocks_ + position_of(row) / kScaleRows", "head * q_blocks_"}});
+  refuse_e4m3(place, "P's columns not in the order of V's keys", "wrong",
+              {{"pack_e4m3(p[0], p[1], p[2], p[3])", "pack_e4m3(p[0], p[2], p[1], p[3])"}});
+  refuse_e4m3(place, "LSE keeps the gain of P", "wrong", {{"offset - kGain", "offset"}});
+  refuse_e4m3(
+      place, "P without its gain loses what is small", "wrong",
+      {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""}, {"offset - kGain", "offset"}});
+  refuse_e4m3(place, "V turned over unseen by the products", "race",
+              {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
+  refuse_e4m3(
       place, "V turned over where products still read", "race",
       {{"wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);\n      transpose", "transpose"}});
 }

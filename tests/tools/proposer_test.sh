@@ -7,7 +7,8 @@ set -euo pipefail
 
 small_space small.yaml
 random="python3 '$repository/tools/proposers/random.py'"
-search=(evolve --space small.yaml --device emulator:l4 --budget 16 --seed 3 --proposer "$random")
+search=(evolve --space small.yaml --device emulator:l4 --budget 16 --seed 3 --no-finals
+  --proposer "$random")
 
 try "$program" "${search[@]}" --db fa.db
 check 'a search with a proposer succeeds' equal "$status" 0
@@ -30,7 +31,7 @@ stop_early TERM part.db "${options[@]}"
 check 'a stopped search says so' equal "$stopped" 130
 check 'and how to go on' contains "$work/words" "--resume 1 --proposer '...'"
 stop_early TERM part.db --resume 1 --device emulator:l4 --proposer "$random"
-try "$program" evolve --db part.db --resume 1 --device emulator:l4 --proposer "$random"
+try "$program" evolve --db part.db --resume 1 --device emulator:l4 --no-finals --proposer "$random"
 check 'it goes on' equal "$status" 0
 rows='SELECT number, config, operation, outcome, screen_us FROM trials'
 check 'to the same end' equal "$(sql part.db "$rows")" "$(sql fa.db "$rows")"
@@ -42,7 +43,7 @@ check 'as a command is never taken from a file' contains "$err" 'give --proposer
 # A proposer that learns, and is told of trials that it did not see; its first is the fifth
 # generation, asked for when the first was told.
 climb="python3 '$repository/tools/proposers/hill_climb.py'"
-try "$program" evolve --db fa.db --resume 1 --budget 24 --device emulator:l4 --proposer "$climb"
+try "$program" evolve --db fa.db --resume 1 --budget 24 --device emulator:l4 --no-finals --proposer "$climb"
 check 'another proposer may take over' equal "$status" 0
 check 'it steps from the trials it was told of' test "$(sql fa.db "SELECT count(*) FROM trials t
   JOIN lineage_edges e ON e.trial = t.id WHERE operation = 'proposer:hill_climb'")" -eq 4

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every command that a README prints runs as it is printed, and README's space of one's own finds a winner. The l4.yaml
-# that they name is here a small one, which the emulator runs in milliseconds: a file in the working folder comes before
-# the one of search_spaces.
+# Every command that a README prints runs as it is printed (what README.md has, once), and README's space of one's own
+# finds a winner. The l4.yaml that they name is here a small one, which the emulator runs in milliseconds: a file in the
+# working folder comes before the one of search_spaces.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"

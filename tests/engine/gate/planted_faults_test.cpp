@@ -17,7 +17,7 @@ using namespace fa_tune::problem;
 
 namespace {
 
-using Sum = HostAttention::Sum;
+using Summed = HostAttention::Sum;
 constexpr auto kDone = std::nullopt;
 
 struct Planted {
@@ -27,7 +27,7 @@ struct Planted {
 };
 
 // A kernel that is right but for what `spoil` does after (or before) it.
-PlantedKernel spoiled(const std::function<void(const AttentionCall&)>& spoil) {
+PlantedKernel spoiled_by(const std::function<void(const AttentionCall&)>& spoil) {
   return [spoil](const AttentionCall& call) {
     call.attend({});
     spoil(call);
@@ -50,10 +50,10 @@ const std::uint16_t kNan16 = 0x7e00;
 
 std::vector<Planted> arithmetic_faults() {
   return {
-      {"scores in fp16, every product", kOffOrImprecise, wrong({.scores = Sum::f16})},
-      {"scores in fp16, every 16 products", kOffOrImprecise, wrong({.scores = Sum::f16_by_16})},
-      {"output in fp16, every product", kOffOrImprecise, wrong({.output = Sum::f16})},
-      {"output in fp16, every 16 products", kOffOrImprecise, wrong({.output = Sum::f16_by_16})},
+      {"scores in fp16, every product", kOffOrImprecise, wrong({.scores = Summed::f16})},
+      {"scores in fp16, every 16 products", kOffOrImprecise, wrong({.scores = Summed::f16_by_16})},
+      {"output in fp16, every product", kOffOrImprecise, wrong({.output = Summed::f16})},
+      {"output in fp16, every 16 products", kOffOrImprecise, wrong({.output = Summed::f16_by_16})},
       {"scale 1% too large", kOffOrImprecise, wrong({.scale_factor = 1.01F})},
       {"scale 1% too small", kOffOrImprecise, wrong({.scale_factor = 0.99F})},
       {"scale forgotten", kOffOrInfinite, wrong({.scale_factor = 4})},
@@ -74,51 +74,52 @@ std::vector<Planted> arithmetic_faults() {
 
 std::vector<Planted> memory_faults() {
   return {
-      {"zero output", kOff, spoiled([](const AttentionCall& call) {
+      {"zero output", kOff, spoiled_by([](const AttentionCall& call) {
          std::fill_n(call.O, call.query_elements(), std::uint16_t{0});
        })},
-      {"Q copied", kOff, spoiled([](const AttentionCall& call) {
+      {"Q copied", kOff, spoiled_by([](const AttentionCall& call) {
          std::copy_n(call.Q, call.query_elements(), call.O);
        })},
-      {"V copied", kOff, spoiled([](const AttentionCall& call) {
+      {"V copied", kOff, spoiled_by([](const AttentionCall& call) {
          std::copy_n(call.V, std::min(call.key_elements(), call.query_elements()), call.O);
        })},
       {"nothing written", {Finding::kNotFinite}, [](const AttentionCall&) { return kDone; }},
-      {"last row not written", {Finding::kNotFinite}, spoiled([](const AttentionCall& call) {
+      {"last row not written", {Finding::kNotFinite}, spoiled_by([](const AttentionCall& call) {
          std::fill_n(call.O + call.query_elements() - call.shape.D, call.shape.D,
                      std::uint16_t{0xffff});
        })},
-      {"one element NaN", {Finding::kNotFinite}, spoiled([](const AttentionCall& call) {
+      {"one element NaN", {Finding::kNotFinite}, spoiled_by([](const AttentionCall& call) {
          call.O[call.query_elements() / 2] = kNan16;
        })},
-      {"one element infinite", {Finding::kNotFinite}, spoiled([](const AttentionCall& call) {
+      {"one element infinite", {Finding::kNotFinite}, spoiled_by([](const AttentionCall& call) {
          call.O[0] = 0x7c00;
        })},
-      {"two rows exchanged", kOff, spoiled([](const AttentionCall& call) {
+      {"two rows exchanged", kOff, spoiled_by([](const AttentionCall& call) {
          const auto rows = static_cast<std::int64_t>(call.query_elements()) / call.shape.D;
          if (rows > 1) std::swap_ranges(call.O, call.O + call.shape.D, call.O + call.shape.D);
        })},
-      {"one element at four hundredths of the signal", kOff, spoiled([](const AttentionCall& call) {
+      {"one element at four hundredths of the signal", kOff,
+       spoiled_by([](const AttentionCall& call) {
          std::uint16_t& element = call.O[call.query_elements() - 1];
          element = to_f16(static_cast<double>(from_f16(element)) * 1.04 + 0.004);
        })},
       {"one element written past the end",
        {Finding::kGuardDamaged},
-       spoiled([](const AttentionCall& call) { call.O[call.query_elements()] = 0; })},
+       spoiled_by([](const AttentionCall& call) { call.O[call.query_elements()] = 0; })},
       {"written 4094 bytes past the end",
        {Finding::kGuardDamaged},
-       spoiled([](const AttentionCall& call) { call.O[call.query_elements() + 2047] = 0; })},
-      {"written before the start", {Finding::kGuardDamaged}, spoiled([](const AttentionCall& call) {
-         call.O[-1] = 0;
-       })},
+       spoiled_by([](const AttentionCall& call) { call.O[call.query_elements() + 2047] = 0; })},
+      {"written before the start",
+       {Finding::kGuardDamaged},
+       spoiled_by([](const AttentionCall& call) { call.O[-1] = 0; })},
       {"written past the end of V",
        {Finding::kGuardDamaged},
-       spoiled([](const AttentionCall& call) { call.V[call.key_elements()] = 0; })},
-      {"Q scaled in place", {Finding::kInputChanged}, spoiled([](const AttentionCall& call) {
+       spoiled_by([](const AttentionCall& call) { call.V[call.key_elements()] = 0; })},
+      {"Q scaled in place", {Finding::kInputChanged}, spoiled_by([](const AttentionCall& call) {
          for (std::size_t i = 0; i < call.query_elements(); ++i)
            call.Q[i] = to_f16(static_cast<double>(from_f16(call.Q[i])) / 2);
        })},
-      {"one bit of K", {Finding::kInputChanged}, spoiled([](const AttentionCall& call) {
+      {"one bit of K", {Finding::kInputChanged}, spoiled_by([](const AttentionCall& call) {
          call.K[call.key_elements() - 1] ^= 1;
        })},
       {"reads past the end of K",
@@ -139,7 +140,7 @@ std::vector<Planted> run_faults() {
   return {
       {"another last bit every other launch",
        {Finding::kNotDeterministic},
-       spoiled([](const AttentionCall& call) {
+       spoiled_by([](const AttentionCall& call) {
          if (call.number % 2 == 0) call.O[0] ^= std::uint16_t{1};
        })},
       {"right at first, stale afterwards",
@@ -150,7 +151,7 @@ std::vector<Planted> run_faults() {
        }},
       {"guard damaged by the second launch only",
        {Finding::kGuardDamaged},
-       spoiled([](const AttentionCall& call) {
+       spoiled_by([](const AttentionCall& call) {
          if (call.number % 2 == 0) call.O[-2] = 0;
        })},
       {"out of bounds", {Finding::kFault}, stops(FaultKind::out_of_bounds)},
@@ -270,13 +271,13 @@ TEST_CASE("planted faults of caps, biases and LSE fail") {
       {"LSE as [B,Lq,H]", {Finding::kWrong, Finding::kNotFinite}, wrong({.lse_by_position = true})},
       {"LSE 0 where a row sees nothing", kOff, wrong({.lse_zero_where_nothing_is_seen = true})},
       {"LSE of P rounded to bf16", kOff, wrong({.sum_of_rounded_p = true})},
-      {"LSE not written", {Finding::kNotFinite}, spoiled([](const AttentionCall& call) {
+      {"LSE not written", {Finding::kNotFinite}, spoiled_by([](const AttentionCall& call) {
          std::fill_n(call.LSE, call.shape.B * call.shape.H * call.shape.Lq,
                      std::numeric_limits<float>::quiet_NaN());
        })},
       {"LSE NaN where a row sees nothing",
        {Finding::kNotFinite},
-       spoiled([](const AttentionCall& call) {
+       spoiled_by([](const AttentionCall& call) {
          for (std::int64_t row = 0; row < call.shape.B * call.shape.H * call.shape.Lq; ++row)
            if (std::isinf(call.LSE[row])) call.LSE[row] = std::numeric_limits<float>::quiet_NaN();
        })}};

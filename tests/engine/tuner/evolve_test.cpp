@@ -11,6 +11,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/forwarding_device.hpp"
 
 namespace fa_tune::test {
@@ -21,14 +22,6 @@ using namespace fa_tune::kernel;
 using namespace fa_tune::tuner;
 
 namespace {
-
-struct Quiet : EvolveListener {
-  std::function<void(const TrialRow&)> each;
-  void on_trial(const TrialRow& trial, const RunCounts&) override {
-    if (each) each(trial);
-  }
-  void on_final(const TrialRow&, int, int) override {}
-};
 
 // Short sequences and small tiles: what a search does is the same, and NVRTC has less to do.
 const test::Replacements kSmall = {
@@ -45,19 +38,13 @@ const TuningTask& small() {
   return task;
 }
 
-Compiler& compiler() {
-  static test::ScratchFolder folder;
-  static const auto instance = with_cache(open_nvrtc(), folder.path());
-  return *instance;
-}
-
 EvolveResult run(Store& store, const EvolveOptions& options, int stop_after = -1) {
   const auto device = open_device("emulator:l4", small().target, test::root());
   std::atomic<bool> stop{false};
-  Quiet listener;
+  WatchingListener listener;
   int trials = 0;
   listener.each = [&](const TrialRow&) { stop = ++trials == stop_after; };
-  return evolve(small(), *device, compiler(), store, options, listener, stop);
+  return evolve(small(), *device, cached_nvrtc(), store, options, listener, stop);
 }
 
 EvolveOptions trials(int count, std::uint64_t seed = 3) {
@@ -67,6 +54,20 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
   options.jobs = 2;
   options.final_suites = {"ragged"};
   return options;
+}
+
+// A run of so many trials that nothing disturbed, made once.
+struct Whole {
+  explicit Whole(int count) : result(run(store, trials(count))) {}
+
+  test::ScratchFolder folder;
+  Store store{folder / "whole.db", Store::Mode::write};
+  EvolveResult result;
+};
+
+const Whole& whole_run(int count) {
+  static std::map<int, Whole> made;
+  return made.try_emplace(count, count).first->second;
 }
 
 // The emulator until a certain launch; that one is an illegal access, and then the device is gone.
@@ -155,20 +156,21 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
 }
 
 TEST_CASE("a run is the same for a seed, stopped or not, and never tries a config twice") {
-  test::ScratchFolder folder;
-  Store store(folder.path() / "a.db", Store::Mode::write);
-  const EvolveResult whole = run(store, trials(28));
+  const Store& whole_store = whole_run(28).store;
+  const EvolveResult& whole = whole_run(28).result;
   CHECK_FALSE(whole.interrupted);
   CHECK(whole.counts.trials == 28);
   CHECK(whole.counts.passed > 14);
-  const auto expected = fingerprint(store, whole.run);
+  const auto expected = fingerprint(whole_store, whole.run);
   REQUIRE(expected.size() == 28);
-  CHECK(store.run(whole.run)->state == "done");
+  CHECK(whole_store.run(whole.run)->state == "done");
 
   std::set<std::string> configs;
-  for (const TrialRow& trial : store.trials(whole.run)) configs.insert(trial.config_json);
+  for (const TrialRow& trial : whole_store.trials(whole.run)) configs.insert(trial.config_json);
   CHECK(configs.size() == 28);
 
+  test::ScratchFolder folder;
+  Store store(folder.path() / "a.db", Store::Mode::write);
   // Stopped in the middle of a generation, twice.
   EvolveResult part = run(store, trials(28), 7);
   CHECK(part.interrupted);
@@ -186,7 +188,7 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
 TEST_CASE("a finished run can be given more budget and goes on as if it had had it") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const auto expected = fingerprint(store, run(store, trials(24)).run);
+  const auto expected = fingerprint(whole_run(24).store, whole_run(24).result.run);
   EvolveOptions options = trials(13);
   const std::int64_t first = run(store, options).run;
   options.trials = 24;
@@ -201,11 +203,9 @@ TEST_CASE("a finished run can be given more budget and goes on as if it had had 
 }
 
 TEST_CASE("children carry their parents and the genes that changed") {
-  test::ScratchFolder folder;
-  Store store(folder.path() / "a.db", Store::Mode::write);
-  const EvolveResult result = run(store, trials(28));
+  const Store& store = whole_run(28).store;
   int children = 0;
-  for (const TrialRow& trial : store.trials(result.run)) {
+  for (const TrialRow& trial : store.trials(whole_run(28).result.run)) {
     const auto parents = store.parents(trial.id);
     CHECK(parents.empty() == (trial.operation == "preset" || trial.operation == "random"));
     for (const ParentRow& parent : parents) {
@@ -219,14 +219,14 @@ TEST_CASE("children carry their parents and the genes that changed") {
 TEST_CASE("a kernel that costs the device is charged alone, and the run can go on") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const std::int64_t whole = run(store, trials(24)).run;
-  const auto expected = fingerprint(store, whole, false);
+  const Whole& whole = whole_run(24);
+  const auto expected = fingerprint(whole.store, whole.result.run, false);
 
   Fragile device(open_device("emulator:l4", small().target, test::root()), 100);
-  Quiet listener;
+  WatchingListener listener;
   const std::atomic<bool> stop{false};
   const EvolveResult broken =
-      evolve(small(), device, compiler(), store, trials(24), listener, stop);
+      evolve(small(), device, cached_nvrtc(), store, trials(24), listener, stop);
   CHECK(broken.device_lost);
   CHECK(store.run(broken.run)->state == "interrupted");
   const auto kept = store.trials(broken.run);
@@ -242,9 +242,9 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   const auto found = fingerprint(store, broken.run, false);
   REQUIRE(found.size() == 24);
   // Within its generation only the one that was charged, and what had been its duplicate.
-  const std::int64_t charged = store.trial(whole, kept.back().number)->id;
+  const std::int64_t charged = whole.store.trial(whole.result.run, kept.back().number)->id;
   for (std::size_t i = 0; i < 16; ++i) {
-    const auto trial = store.trial(whole, static_cast<std::int64_t>(i + 1));
+    const auto trial = whole.store.trial(whole.result.run, static_cast<std::int64_t>(i + 1));
     CHECK((found[i] != expected[i]) == (trial->id == charged || trial->duplicate_of == charged));
   }
 }
@@ -255,8 +255,8 @@ TEST_CASE("what a search drew is kept with it, if the device tells") {
     Store store(folder / "a.db", Store::Mode::write);
     Metered device(open_device("emulator:l4", small().target, test::root()), readings);
     const std::atomic<bool> stop{false};
-    Quiet listener;
-    const auto done = evolve(small(), device, compiler(), store, trials(1), listener, stop);
+    WatchingListener listener;
+    const auto done = evolve(small(), device, cached_nvrtc(), store, trials(1), listener, stop);
     const auto sessions = store.sessions(done.run);
     REQUIRE(sessions.size() == 1);
     const bool told = readings == 2;
@@ -277,9 +277,10 @@ TEST_CASE("what cannot be resumed is refused") {
   const TuningTask other =
       test::task("l4.yaml", {{"STAGES: {values: [1, 2, 3]", "STAGES: {values: [1, 2]"}});
   const auto device = open_device("emulator:l4", other.target, test::root());
-  Quiet listener;
+  WatchingListener listener;
   const std::atomic<bool> stop{false};
-  CHECK_THROWS_AS(evolve(other, *device, compiler(), store, options, listener, stop), UserError);
+  CHECK_THROWS_AS(evolve(other, *device, cached_nvrtc(), store, options, listener, stop),
+                  UserError);
 }
 
 TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
@@ -294,7 +295,7 @@ TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   const auto device = open_device("emulator:l4", small().target, test::root());
   const std::atomic<bool> stop{false};
   Broken listener;
-  CHECK_THROWS_WITH_AS(evolve(small(), *device, compiler(), store, trials(6), listener, stop),
+  CHECK_THROWS_WITH_AS(evolve(small(), *device, cached_nvrtc(), store, trials(6), listener, stop),
                        "planted", MachineError);
   REQUIRE(store.run(1));
   CHECK(store.run(1)->state == "interrupted");

@@ -35,6 +35,11 @@ TuningTask task(const std::string& name, const Replacements& replacements) {
       parse_space_file(with_files(replace(read_file(path), replacements), path, root()), path));
 }
 
+const TuningTask& l4() {
+  static const TuningTask shipped = task("l4.yaml");
+  return shipped;
+}
+
 TuningTask opened(SpaceFile file) {
   TuningTask task = open_task(std::move(file), root());
   reference_on_emulator(*task.problem, task.target);
@@ -44,6 +49,12 @@ TuningTask opened(SpaceFile file) {
 std::string device_under_test() {
   const std::string named = environment("FA_TUNE_TEST_DEVICE");
   return named.empty() ? "emulator:l4" : named;
+}
+
+Compiler& cached_nvrtc() {
+  static const ScratchFolder folder;
+  static const auto compiler = with_cache(open_nvrtc(), folder.path());
+  return *compiler;
 }
 
 Bench::Bench(const TuningTask& task, const std::string& device)

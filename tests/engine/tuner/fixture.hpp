@@ -24,11 +24,16 @@ std::string replace(std::string text, const Replacements& replacements);
 
 // The shipped space of that name, its YAML changed by `replacements`.
 tuner::TuningTask task(const std::string& name, const Replacements& replacements = {});
+// l4.yaml as it is shipped, read once.
+const tuner::TuningTask& l4();
 // One whose reference, if it wants one, runs in this process.
 tuner::TuningTask opened(space::SpaceFile file);
 
 // FA_TUNE_TEST_DEVICE, or the emulator of an L4.
 std::string device_under_test();
+
+// NVRTC with a cache of this process.
+kernel::Compiler& cached_nvrtc();
 
 // All that gates a kernel on one device, with a compiler that has no cache.
 class Bench {

@@ -194,6 +194,11 @@ TuningTask toy_project(const Replacements& replacements) {
           std::move(problem), std::move(templates), std::move(space)};
 }
 
+const TuningTask& toy() {
+  static const TuningTask task = toy_project();
+  return task;
+}
+
 std::unique_ptr<Compiler> toy_compiler() { return std::make_unique<ToyCompiler>(); }
 
 }  // namespace fa_tune::test

@@ -13,6 +13,8 @@ namespace fa_tune::test {
 // Y = 2 X; its target is the shipped profile of an L4. For tests that run a search hundreds of
 // times. Its YAML is changed by `replacements`.
 tuner::TuningTask toy_project(const Replacements& replacements = {});
+// The one without replacements, made once.
+const tuner::TuningTask& toy();
 
 // Makes PTX of the toy's source, without a compiler.
 std::unique_ptr<kernel::Compiler> toy_compiler();

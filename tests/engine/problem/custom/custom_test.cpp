@@ -18,7 +18,7 @@
 #include "engine/util/random.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/one_trial.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 
 namespace fa_tune::test {
 

@@ -12,7 +12,7 @@
 #include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "tests/engine/tuner/fixture.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/forwarding_device.hpp"
 
 namespace fa_tune::test {

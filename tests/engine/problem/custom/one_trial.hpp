@@ -7,7 +7,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/tuner/fixture.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 
 namespace fa_tune::test {
 

@@ -20,9 +20,9 @@ Config config(const char* json) { return Config::from_json(json); }
 const char* const kTrial =
     R"({"template":"toy","BLOCK":128,"WORK":0,"FACTOR":2,"COMPILES":true,"NAME":"b"})";
 
-Config preset(const TuningTask& task) { return task.space.preset("plain")->config; }
+Config plain_of(const TuningTask& task) { return task.space.preset("plain")->config; }
 
-AblationPlan plan_of(const TuningTask& task) { return {task, config(kTrial), preset(task), 1}; }
+AblationPlan plan_of(const TuningTask& task) { return {task, config(kTrial), plain_of(task), 1}; }
 
 std::string value(const AblationRow& row, const std::string& gene) {
   REQUIRE(row.config);
@@ -51,7 +51,7 @@ TEST_CASE("a gene goes back alone where that is valid") {
   CHECK(pair.kind == AblationKind::pair);
   CHECK(value(pair, "NAME") == "a");
   CHECK(value(pair, "BLOCK") == "128");
-  CHECK(plan.whole_baseline().config == preset(task));
+  CHECK(plan.whole_baseline().config == plain_of(task));
 }
 
 TEST_CASE("a constraint takes along as little of the trial as it must, and is named") {
@@ -91,7 +91,7 @@ TEST_CASE("genes that come with a change take the baseline's values, and are tol
                          {"COMPILES: true, NAME: a}", "COMPILES: true, NAME: c}"}});
   const Config trial =
       config(R"({"template":"toy","BLOCK":128,"WORK":0,"FACTOR":2,"COMPILES":true})");
-  const AblationPlan plan(task, trial, preset(task), 1);
+  const AblationPlan plan(task, trial, plain_of(task), 1);
   CHECK(plan.differing() == std::vector<std::string>{"BLOCK", "WORK"});
   const AblationRow row = plan.back({"WORK"});
   CHECK(value(row, "NAME") == "c");

@@ -80,7 +80,7 @@ double truth(const KernelImage& image) {
                                           : 1);
 }
 
-const TuningTask& toy() {
+const TuningTask& toy_with_same() {
   static const TuningTask task = test::toy_project(kSpace);
   return task;
 }
@@ -92,17 +92,18 @@ TrialRow trial() {
   return row;
 }
 
-Ablation run(Device& device, const AblationOptions& options = {}, std::string* said = nullptr) {
+Ablation ablate_toy(Device& device, const AblationOptions& options = {},
+                    std::string* said = nullptr) {
   TellingCompiler compiler;
   CompilePool pool(compiler, 2);
-  return ablate(toy(), trial(), device, pool, options, [&](const std::string& line) {
+  return ablate(toy_with_same(), trial(), device, pool, options, [&](const std::string& line) {
     if (said != nullptr) *said += line + "\n";
   });
 }
 
 std::unique_ptr<test::MeasuringEmulator> measuring(test::MeasuringEmulator::Truth of = truth) {
   return std::make_unique<test::MeasuringEmulator>(
-      open_device("emulator:l4", toy().target, test::root()), std::move(of));
+      open_device("emulator:l4", toy_with_same().target, test::root()), std::move(of));
 }
 
 const AblationRow& row_of(const Ablation& found, AblationKind kind,
@@ -132,7 +133,7 @@ void check_ratio(const AblationRow& row, double ratio) {
 TEST_CASE("each gene's worth is found, ties are told as ties, what acts together is named") {
   const auto device = measuring();
   std::string said;
-  const Ablation found = run(*device, {}, &said);
+  const Ablation found = ablate_toy(*device, {}, &said);
   CHECK(found.baseline == "plain");
   CHECK(found.time_kind == "measured");
   CHECK(found.time_us == doctest::Approx(20).epsilon(0.01));
@@ -184,7 +185,7 @@ TEST_CASE("each gene's worth is found, ties are told as ties, what acts together
 
 TEST_CASE("another baseline, and every value of the genes that it has alike") {
   const auto device = measuring();
-  const Ablation found = run(*device, {.baseline = "near", .all_genes = true, .seed = 2});
+  const Ablation found = ablate_toy(*device, {.baseline = "near", .all_genes = true, .seed = 2});
   CHECK(row_of(found, AblationKind::back, {"BLOCK"}).verdict == "tie");
   int works = 0;
   bool is_twin_told = false;
@@ -218,7 +219,7 @@ TEST_CASE("in 95 of 100 ablations all intervals hold the truth, and no tie is to
   int missed = 0;
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
     bool all = true;
-    for (const AblationRow& row : run(*device, {.baseline = {}, .seed = seed}).rows) {
+    for (const AblationRow& row : ablate_toy(*device, {.baseline = {}, .seed = seed}).rows) {
       if (row.kind != AblationKind::back || row.outcome == "same") continue;
       const std::string& gene = row.wanted.front().gene;
       const double ratio = gene == "BLOCK" ? 1.1 : gene == "WORK" ? 1.05 : 1;
@@ -231,8 +232,8 @@ TEST_CASE("in 95 of 100 ablations all intervals hold the truth, and no tie is to
 }
 
 TEST_CASE("predicted times are compared as they stand, without intervals") {
-  const auto device = open_device("emulator:l4", toy().target, test::root());
-  const Ablation found = run(*device);
+  const auto device = open_device("emulator:l4", toy_with_same().target, test::root());
+  const Ablation found = ablate_toy(*device);
   CHECK(found.time_kind == "predicted");
   const AblationRow& work = row_of(found, AblationKind::back, {"WORK"});
   REQUIRE(work.ratio);
@@ -249,7 +250,7 @@ TEST_CASE("a kernel that ends its process in the race fails, the others have the
     return us == 22 && plan.samples == 3 && plan.warm_up_samples == 1 &&
            plan.before_each.fills.empty();
   };
-  const Ablation found = run(*device);
+  const Ablation found = ablate_toy(*device);
   const AblationRow& block = row_of(found, AblationKind::back, {"BLOCK"});
   CHECK(block.outcome == "failed");
   CHECK(block.rejection.finding == "crash");
@@ -260,14 +261,14 @@ TEST_CASE("a kernel that ends its process in the race fails, the others have the
 TEST_CASE("a baseline that is none of the space's is a person's error") {
   const auto device = measuring();
   const std::string message =
-      test::message_of<UserError>([&] { run(*device, {.baseline = "nobody"}); });
+      test::message_of<UserError>([&] { ablate_toy(*device, {.baseline = "nobody"}); });
   CHECK(test::has(message, "--baseline 'nobody'"));
   CHECK(test::has(message, "plain, near"));
 }
 
 TEST_CASE("the table keeps to the page; the JSON reads back as what was written") {
   const auto device = measuring();
-  const Ablation found = run(*device, {.baseline = {}, .all_genes = true});
+  const Ablation found = ablate_toy(*device, {.baseline = {}, .all_genes = true});
   RunRow of;
   of.id = 3;
   of.space = "toy";

@@ -15,11 +15,6 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-const TuningTask& l4() {
-  static const TuningTask task = test::task("l4.yaml");
-  return task;
-}
-
 Config fa2_with(const std::vector<std::pair<std::string, Value>>& settings) {
   Config config = l4().space.preset("fa2")->config;
   for (const auto& [gene, value] : settings) config.set(gene, value);

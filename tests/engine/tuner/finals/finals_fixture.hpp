@@ -20,19 +20,14 @@
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 #include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
 namespace fa_tune::test {
 
 // Of finals: one to be gated in, and those of the race.
 constexpr int kRenewals = 1 + measure::ProcessSeries::kProcesses;
-
-inline const tuner::TuningTask& toy() {
-  static const tuner::TuningTask task = test::toy_project();
-  return task;
-}
 
 // The more a toy works, the longer its image. By a little: near enough for the finals.
 inline double by_work(const KernelImage& image) {

@@ -17,6 +17,7 @@
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/toy.hpp"
 #include "tests/forwarding_device.hpp"
 
@@ -31,19 +32,6 @@ using namespace fa_tune::tuner;
 namespace {
 
 constexpr int kTrials = 60;
-
-struct Watching : EvolveListener {
-  std::function<void(const TrialRow&)> each;
-  void on_trial(const TrialRow& trial, const RunCounts&) override {
-    if (each) each(trial);
-  }
-  void on_final(const TrialRow&, int, int) override {}
-};
-
-const TuningTask& toy() {
-  static const TuningTask task = test::toy_project();
-  return task;
-}
 
 // An emulator that does as a test says before each launch.
 class Staged : public test::ForwardingDevice {
@@ -88,9 +76,9 @@ Fault dies(Staged& device) {
 }
 
 // One on which all launches die, and that notes whether two threads are at it.
-class Metered : public Staged {
+class Visited : public Staged {
  public:
-  Metered()
+  Visited()
       : Staged([](Staged& device, const std::string&) { return std::optional(dies(device)); }) {}
 
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
@@ -105,17 +93,17 @@ class Metered : public Staged {
 
  private:
   struct Visit {
-    explicit Visit(Metered& at) : device(at) {
+    explicit Visit(Visited& at) : device(at) {
       if (device.inside_++ > 0) device.shared = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     ~Visit() { --device.inside_; }
-    Metered& device;
+    Visited& device;
   };
   std::atomic<int> inside_{0};
 };
 
-EvolveOptions trials(int count = kTrials) {
+EvolveOptions toy_trials(int count = kTrials) {
   EvolveOptions options;
   options.trials = count;
   options.seed = 3;
@@ -123,11 +111,11 @@ EvolveOptions trials(int count = kTrials) {
   return options;
 }
 
-EvolveResult run(Store& store, const std::vector<Device*>& devices, const EvolveOptions& options,
-                 int stop_after = -1) {
+EvolveResult search_toy(Store& store, const std::vector<Device*>& devices,
+                        const EvolveOptions& options, int stop_after = -1) {
   const auto compiler = test::toy_compiler();
   std::atomic<bool> stop{false};
-  Watching listener;
+  WatchingListener listener;
   int done = 0;
   listener.each = [&](const TrialRow&) { stop = stop || ++done == stop_after; };
   return evolve(toy(), devices, *compiler, store, options, listener, stop);
@@ -143,7 +131,7 @@ const std::vector<std::string>& alone() {
   static const std::vector<std::string> fingerprint = [] {
     Kept kept;
     Staged device;
-    run(kept.store, {&device}, trials());
+    search_toy(kept.store, {&device}, toy_trials());
     return run_fingerprint_lines(kept.store, 1);
   }();
   return fingerprint;
@@ -170,7 +158,7 @@ TEST_CASE("a search on several devices finds what it finds on one, byte for byte
     pointers.reserve(executor);
     for (std::size_t i = 0; i < executor; ++i)
       pointers.push_back(devices.emplace_back(std::make_unique<Staged>()).get());
-    const EvolveResult result = run(kept.store, pointers, trials());
+    const EvolveResult result = search_toy(kept.store, pointers, toy_trials());
     CHECK(run_fingerprint_lines(kept.store, 1) == alone());
     CHECK(result.breakdown.devices.size() == executor);
     CHECK(result.breakdown.trials == kTrials);
@@ -192,7 +180,7 @@ TEST_CASE("devices work at the same time, and trials say which one had them") {
     };
   };
   Staged a(meeting()), b(meeting());
-  run(kept.store, {&a, &b}, trials());
+  search_toy(kept.store, {&a, &b}, toy_trials());
   CHECK(met);
   std::set<std::string> executor;
   for (const TrialRow& trial : kept.store.trials(1)) {
@@ -217,7 +205,7 @@ TEST_CASE("a device that is lost is set aside, and the others go on with its tri
     return dies(device);
   });
   Staged lasts;
-  const EvolveResult result = run(kept.store, {&breaks, &lasts}, trials());
+  const EvolveResult result = search_toy(kept.store, {&breaks, &lasts}, toy_trials());
   CHECK_FALSE(result.device_lost);
   CHECK(run_fingerprint_lines(kept.store, 1) == alone());
   CHECK(kept.store.run(1)->state == "done");
@@ -240,28 +228,28 @@ TEST_CASE("a run whose last device is lost goes on where it was, with as many as
       };
     };
     Staged a(after(60)), b(after(90));
-    const EvolveResult result = run(kept.store, {&a, &b}, trials());
+    const EvolveResult result = search_toy(kept.store, {&a, &b}, toy_trials());
     CHECK(result.device_lost);
     CHECK(kept.store.run(1)->state == "interrupted");
     const auto kept_fingerprint = run_fingerprint_lines(kept.store, 1);
     REQUIRE(kept_fingerprint.size() < kTrials);
     CHECK(std::equal(kept_fingerprint.begin(), kept_fingerprint.end(), alone().begin()));
   }
-  EvolveOptions options = trials();
+  EvolveOptions options = toy_trials();
   options.resume = 1;
   Staged one;
-  CHECK_FALSE(run(kept.store, {&one}, options).device_lost);
+  CHECK_FALSE(search_toy(kept.store, {&one}, options).device_lost);
   CHECK(run_fingerprint_lines(kept.store, 1) == alone());
 }
 
 TEST_CASE("a run that is stopped goes on with another number of devices") {
   Kept kept;
   Staged a, b, c;
-  CHECK(run(kept.store, {&a, &b}, trials(), 13).interrupted);
-  EvolveOptions options = trials();
+  CHECK(search_toy(kept.store, {&a, &b}, toy_trials(), 13).interrupted);
+  EvolveOptions options = toy_trials();
   options.resume = 1;
-  CHECK(run(kept.store, {&a, &b, &c}, options, 20).interrupted);
-  CHECK_FALSE(run(kept.store, {&a}, options).interrupted);
+  CHECK(search_toy(kept.store, {&a, &b, &c}, options, 20).interrupted);
+  CHECK_FALSE(search_toy(kept.store, {&a}, options).interrupted);
   CHECK(run_fingerprint_lines(kept.store, 1) == alone());
 }
 
@@ -272,7 +260,7 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
     // The third correct one; its PTX is what the devices know it by.
     Kept kept;
     Staged device;
-    run(kept.store, {&device}, trials());
+    search_toy(kept.store, {&device}, toy_trials());
     int right = 0;
     for (const TrialRow& trial : kept.store.trials(1)) {
       if (trial.screen_time && ++right == 3) number = trial.number;
@@ -290,8 +278,8 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
   };
   Kept kept;
   Staged a(script), b(script);
-  EvolveOptions options = trials(8);  // of which nothing depends on what became of the others
-  const EvolveResult result = run(kept.store, {&a, &b}, options);
+  EvolveOptions options = toy_trials(8);  // of which nothing depends on what became of the others
+  const EvolveResult result = search_toy(kept.store, {&a, &b}, options);
   CHECK(result.trouble.empty());
   CHECK(a.died.size() + b.died.size() == 2);
   REQUIRE(number <= 8);
@@ -308,7 +296,7 @@ TEST_CASE("a device on which die what others bear is set aside, and no kernel is
   Kept kept;
   Staged bad([](Staged& device, const std::string&) { return std::optional(dies(device)); });
   Staged good;
-  const EvolveResult result = run(kept.store, {&bad, &good}, trials());
+  const EvolveResult result = search_toy(kept.store, {&bad, &good}, toy_trials());
   CHECK(result.trouble.empty());
   CHECK_FALSE(result.device_lost);
   CHECK(run_fingerprint_lines(kept.store, 1) == alone());
@@ -318,8 +306,8 @@ TEST_CASE("a device on which die what others bear is set aside, and no kernel is
 
 TEST_CASE("a run that is given up asks a device nothing before its slot has let go of it") {
   Kept kept;
-  Metered device;
-  const EvolveResult result = run(kept.store, {&device}, trials());
+  Visited device;
+  const EvolveResult result = search_toy(kept.store, {&device}, toy_trials());
   CHECK(test::has(result.trouble, "8 kernels in a row ended the process"));
   CHECK_FALSE(device.shared.load());
 }
@@ -328,7 +316,7 @@ TEST_CASE("devices of different kinds are not mixed") {
   Kept kept;
   Staged a, b({}, "emulator:a100");
   CHECK_THROWS_WITH_AS(
-      run(kept.store, {&a, &b}, trials()),
+      search_toy(kept.store, {&a, &b}, toy_trials()),
       "emulator:l4 is emulated NVIDIA L4 and emulator:a100 is emulated NVIDIA A100 SXM 40GB: times "
       "of different devices do not compare, so name devices of one kind for a run",
       UserError);
@@ -341,7 +329,8 @@ TEST_CASE("a machine's error in one slot comes out of the run") {
     throw MachineError("out of memory");
   });
   Staged b;
-  CHECK_THROWS_WITH_AS(run(kept.store, {&a, &b}, trials()), "out of memory", MachineError);
+  CHECK_THROWS_WITH_AS(search_toy(kept.store, {&a, &b}, toy_trials()), "out of memory",
+                       MachineError);
 }
 
 TEST_CASE("a run keeps its policy; one from before there was any is gone on with as it began") {
@@ -361,15 +350,15 @@ TEST_CASE("a run keeps its policy; one from before there was any is gone on with
   // Asked in other batches the search takes another way; resumed it keeps its own.
   Kept kept;
   Staged device;
-  EvolveOptions options = trials();
+  EvolveOptions options = toy_trials();
   options.policy = {.generation = 16, .ahead = 0};
-  test::run(kept.store, {&device}, options);
+  search_toy(kept.store, {&device}, options);
   const auto whole = run_fingerprint_lines(kept.store, 1);
   CHECK(whole != alone());
-  test::run(kept.store, {&device}, options, 21);
+  search_toy(kept.store, {&device}, options, 21);
   options.policy = {};
   options.resume = 2;
-  test::run(kept.store, {&device}, options);
+  search_toy(kept.store, {&device}, options);
   CHECK(run_fingerprint_lines(kept.store, 2) == whole);
 }
 

@@ -22,7 +22,7 @@
 #include "engine/util/random.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "tests/engine/tuner/fixture.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
 namespace fa_tune::test {
@@ -35,12 +35,7 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-constexpr int kTrials = 40;
-
-const TuningTask& toy() {
-  static const TuningTask task = test::toy_project();
-  return task;
-}
+constexpr int kTrialsToKill = 40;
 
 // All that a person does with a run: begin it or go on with it, then copy the database away.
 void begin_or_resume(const std::filesystem::path& folder) {
@@ -50,7 +45,7 @@ void begin_or_resume(const std::filesystem::path& folder) {
     const auto compiler = with_cache(test::toy_compiler(), folder / "cache");
     Store store(database, Store::Mode::write);
     EvolveOptions options;
-    options.trials = kTrials;
+    options.trials = kTrialsToKill;
     options.seed = 3;
     options.jobs = 2;
     if (const auto runs = store.runs(); !runs.empty()) options.resume = runs.front().id;
@@ -86,7 +81,7 @@ int outcome_of(pid_t child) {
 }
 
 // What there is to compare: the fingerprint, and what was learned from it.
-std::string found(const std::filesystem::path& database) {
+std::string what_is_in(const std::filesystem::path& database) {
   const Store store(database, Store::Mode::read);
   const auto runs = store.runs();
   if (runs.size() != 1) return std::to_string(runs.size()) + " runs";
@@ -101,7 +96,7 @@ const std::string& left_alone() {
   static const std::string result = [] {
     const test::ScratchFolder folder(test::memory_folder());
     begin_or_resume(folder.path());
-    return found(folder / "a.db");
+    return what_is_in(folder / "a.db");
   }();
   return result;
 }
@@ -137,15 +132,15 @@ int kill_after(pid_t child, std::uint64_t pause_us, const std::filesystem::path&
   }
 }
 
-void check_sound(const std::filesystem::path& database) {
+void check_no_defects(const std::filesystem::path& database) {
   const DatabaseReport report = check_database(database);
   for (const std::string& defect : report.defects) FAIL_CHECK(defect);
 }
 
 void check_as_left_alone(const test::ScratchFolder& folder) {
   for (const char* name : {"a.db", "copy.db"}) {
-    check_sound(folder / name);
-    CHECK(found(folder / name) == left_alone());
+    check_no_defects(folder / name);
+    CHECK(what_is_in(folder / name) == left_alone());
   }
 }
 
@@ -154,7 +149,7 @@ void check_as_left_alone(const test::ScratchFolder& folder) {
 TEST_CASE("the toy's search meets every outcome, and has one fingerprint, twice") {
   const test::ScratchFolder folder(test::memory_folder());
   begin_or_resume(folder.path());
-  CHECK(found(folder / "a.db") == left_alone());
+  CHECK(what_is_in(folder / "a.db") == left_alone());
   const Store store(folder / "a.db", Store::Mode::read);
   std::map<std::string, int> stages;
   for (const TrialRow& trial : store.trials(1))

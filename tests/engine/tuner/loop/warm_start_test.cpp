@@ -14,11 +14,6 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-const TuningTask& l4() {
-  static const TuningTask task = test::task("l4.yaml", {});
-  return task;
-}
-
 std::int64_t add_run(Store& store, const std::string& problem, const std::string& device,
                      const std::string& shape_json = R"({"B":1})") {
   RunRow run;

@@ -13,7 +13,7 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "tests/engine/tuner/fixture.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 
 namespace fa_tune::test {
 
@@ -25,7 +25,7 @@ using namespace fa_tune::worker;
 
 namespace {
 
-const TuningTask& small() {
+const TuningTask& tiny() {
   // Small tiles: the compiler takes most of the time here.
   static const TuningTask task = test::task(
       "l4.yaml",
@@ -35,12 +35,6 @@ const TuningTask& small() {
        {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
         "BLOCK_M: 32, BLOCK_N: 32, WARPS_M: 2, WARPS_N: 1, STAGES: 1, LAYOUT: padded"}});
   return task;
-}
-
-Compiler& compiler() {
-  static test::ScratchFolder folder;
-  static const auto instance = with_cache(open_nvrtc(), folder.path());
-  return *instance;
 }
 
 // What is asked for does not depend on what became of it, so that two runs can be compared whole.
@@ -54,10 +48,10 @@ EvolveOptions random_trials(int count) {
   return options;
 }
 
-EvolveResult run(Store& store, Device& device, const EvolveOptions& options) {
+EvolveResult search_tiny(Store& store, Device& device, const EvolveOptions& options) {
   test::QuietListener listener;
   const std::atomic<bool> stop{false};
-  return evolve(small(), device, compiler(), store, options, listener, stop);
+  return evolve(tiny(), device, cached_nvrtc(), store, options, listener, stop);
 }
 
 RemoteOptions remote() {
@@ -85,14 +79,14 @@ class Plan {
 };
 
 // What a trial came to, but for clocks; the stage only up to the screen.
-std::string fingerprint(const TrialRow& trial) {
+std::string outcome_of_trial(const TrialRow& trial) {
   return trial.config_json + trial.operation + to_text(trial.outcome) + trial.finding +
          trial.message + trial.code_hash +
          std::to_string(trial.screen_time ? trial.screen_time->us.value : 0) +
          std::to_string(trial.worst_ratio) + std::to_string(trial.duplicate_of);
 }
 
-constexpr int kTrials = 24;
+constexpr int kSoundTrials = 24;
 
 // The trials of a run in which nothing ends; a shorter one's are the first of these.
 const std::vector<TrialRow>& sound() {
@@ -100,7 +94,7 @@ const std::vector<TrialRow>& sound() {
     test::ScratchFolder folder;
     Store store(folder.path() / "sound.db", Store::Mode::write);
     const auto device = open_remote(remote());
-    run(store, *device, random_trials(kTrials));
+    search_tiny(store, *device, random_trials(kSoundTrials));
     return store.trials(1);
   }();
   return trials;
@@ -113,11 +107,11 @@ std::vector<TrialRow> right_ones() {
   return right;
 }
 
-void check_sound(const Store& store, std::size_t count) {
+void check_as_sound(const Store& store, std::size_t count) {
   const auto found = store.trials(1);
   REQUIRE(found.size() == count);
   for (std::size_t i = 0; i < count; ++i)
-    CHECK(fingerprint(found[i]) == fingerprint(sound().at(i)));
+    CHECK(outcome_of_trial(found[i]) == outcome_of_trial(sound().at(i)));
 }
 
 int attempts(const Store& store, const TrialRow& trial) {
@@ -130,22 +124,22 @@ int attempts(const Store& store, const TrialRow& trial) {
 TEST_CASE("a worker gives the same run as no worker") {
   test::ScratchFolder folder;
   Store store(folder.path() / "here.db", Store::Mode::write);
-  const auto device = open_device("emulator:l4", small().target, test::root());
-  run(store, *device, random_trials(12));
-  check_sound(store, 12);
+  const auto device = open_device("emulator:l4", tiny().target, test::root());
+  search_tiny(store, *device, random_trials(12));
+  check_as_sound(store, 12);
 }
 
 TEST_CASE("an engine that dies says nothing of the kernel under way, if that runs apart") {
   test::ScratchFolder folder;
   Store store(folder.path() / "again.db", Store::Mode::write);
   const auto device = open_remote(remote());
-  run(store, *device, random_trials(6));
+  search_tiny(store, *device, random_trials(6));
   // What engines leave that died three times in the seventh trial.
   for (int death = 0; death < 3; ++death) store.record_attempt(1, 7, sound().at(6).config_json);
   EvolveOptions more = random_trials(10);
   more.resume = 1;
-  run(store, *device, more);
-  check_sound(store, 10);
+  search_tiny(store, *device, more);
+  check_as_sound(store, 10);
 }
 
 TEST_CASE("kernels that end their process are charged, and only they") {
@@ -162,7 +156,7 @@ TEST_CASE("kernels that end their process are charged, and only they") {
   const auto bad = open_remote(impatient);
   test::ScratchFolder folder;
   Store store(folder.path() / "charged.db", Store::Mode::write);
-  const EvolveResult result = run(store, *bad, random_trials(kTrials));
+  const EvolveResult result = search_tiny(store, *bad, random_trials(kSoundTrials));
   CHECK(result.trouble.empty());
   CHECK_FALSE(result.device_lost);
   CHECK(store.run(1)->state == "done");
@@ -182,8 +176,8 @@ TEST_CASE("kernels that end their process are charged, and only they") {
         accident->second == "segfault_once") {
       // A flood is read and forgotten; a single death is no verdict.
       if (!duplicates.contains(trial.number))
-        CHECK(fingerprint(trial) ==
-              fingerprint(sound().at(static_cast<std::size_t>(trial.number - 1))));
+        CHECK(outcome_of_trial(trial) ==
+              outcome_of_trial(sound().at(static_cast<std::size_t>(trial.number - 1))));
       if (accident != planned.end())
         CHECK(attempts(store, trial) == (accident->second == "flood" ? 1 : 2));
       continue;
@@ -203,7 +197,7 @@ TEST_CASE("kernels that end their process are charged, and only they") {
 
   // The verdict is kept: in the next run of the same database nothing dies any more.
   const auto again = open_remote(impatient);
-  run(store, *again, random_trials(kTrials));
+  search_tiny(store, *again, random_trials(kSoundTrials));
   int kept = 0;
   for (const TrialRow& trial : store.trials(2)) {
     if (trial.finding != "crash" && trial.finding != "hang") continue;
@@ -222,15 +216,15 @@ TEST_CASE("a row of deaths opens a breaker, and the run can be resumed") {
     Plan plan;
     for (const TrialRow& trial : right_ones()) plan.add(trial, "segfault");
     const auto device = open_remote(remote());
-    const EvolveResult result = run(store, *device, random_trials(kTrials));
+    const EvolveResult result = search_tiny(store, *device, random_trials(kSoundTrials));
     CHECK(test::has(result.trouble, "8 kernels in a row ended the process"));
     CHECK(store.run(1)->state == "interrupted");
-    CHECK(store.trials(1).size() < kTrials);
+    CHECK(store.trials(1).size() < kSoundTrials);
   }
   EvolveOptions options = random_trials(12);
   options.resume = 1;
   const auto device = open_remote(remote());
-  CHECK(run(store, *device, options).trouble.empty());
+  CHECK(search_tiny(store, *device, options).trouble.empty());
   CHECK(store.trials(1).size() == 12);
 }
 
@@ -244,15 +238,15 @@ TEST_CASE("a device that is set aside ends the run, and what it was about is tri
     RemoteOptions impatient = remote();
     impatient.deadlines.launch = std::chrono::milliseconds(2500);
     const auto device = open_remote(impatient);
-    const EvolveResult result = run(store, *device, random_trials(12));
+    const EvolveResult result = search_tiny(store, *device, random_trials(12));
     CHECK(result.device_lost);
-    check_sound(store, static_cast<std::size_t>(wedge.number - 1));
+    check_as_sound(store, static_cast<std::size_t>(wedge.number - 1));
   }
   EvolveOptions options = random_trials(12);
   options.resume = 1;
   const auto device = open_remote(remote());
-  run(store, *device, options);
-  check_sound(store, 12);
+  search_tiny(store, *device, options);
+  check_as_sound(store, 12);
 }
 
 }  // namespace fa_tune::test

@@ -22,16 +22,11 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-const TuningTask& l4() {
-  static const TuningTask task = test::task("l4.yaml", {});
-  return task;
-}
-
 Config preset(const TuningTask& task, const std::string& name) {
   return std::ranges::find(task.space.presets(), name, &Preset::name)->config;
 }
 
-std::int64_t add_run(Store& store, const TuningTask& task = l4()) {
+std::int64_t add_measured_run(Store& store, const TuningTask& task = l4()) {
   RunRow run;
   run.space = "l4";
   run.space_hash = task.space.hash();
@@ -72,7 +67,7 @@ std::int64_t add_trial(Store& store, std::int64_t run, int number, const Config&
 TEST_CASE("portfolio: a published figure never stands beside one that was only screened") {
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
-  const std::int64_t run = add_run(store);
+  const std::int64_t run = add_measured_run(store);
   const double mhz = l4().target.clock_mhz;
   // By their screens equal; the final of the first says a little more than its screen, as finals
   // do.
@@ -98,7 +93,8 @@ TEST_CASE("portfolio: screens are compared at one clock, and of several the midd
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const double mhz = l4().target.clock_mhz;
-  const std::int64_t run = add_run(store), later = add_run(store), last = add_run(store);
+  const std::int64_t run = add_measured_run(store), later = add_measured_run(store),
+                     last = add_measured_run(store);
   // The second takes 1% fewer cycles, at a clock that was 5% lower.
   add_trial(store, run, 1, l4().space.at(7), 100, mhz);
   add_trial(store, run, 2, l4().space.at(14), 99 / 0.95, 0.95 * mhz);
@@ -120,7 +116,7 @@ TEST_CASE("portfolio: where screens say one thing and a race another, the race i
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const double mhz = small.target.clock_mhz;
-  const std::int64_t run = add_run(store, small);
+  const std::int64_t run = add_measured_run(store, small);
   const Config lucky = preset(small, "plain"), steady = preset(small, "fa2"),
                far = small.space.at(7);
   add_trial(store, run, 1, lucky, 99, mhz);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const TuningTask& small() {
+const TuningTask& profiled_task() {
   static const TuningTask task =
       test::task("l4.yaml", {{"H: 8, Lq: 512, Lk: 512, D: 64", "H: 2, Lq: 64, Lk: 64, D: 64"}});
   return task;
@@ -31,10 +31,10 @@ const TuningTask& small() {
 
 // A preset as an exported file; `fault` is put in the place of a part of its text.
 std::string exported(const std::pair<std::string, std::string>& fault = {}) {
-  const Config config = small().space.preset("fa2")->config;
-  const Template& from = small().template_of(config);
-  const Constants& shape = small().problem->shape();
-  const Source source = from.render(config, small().problem->defines(shape));
+  const Config config = profiled_task().space.preset("fa2")->config;
+  const Template& from = profiled_task().template_of(config);
+  const Constants& shape = profiled_task().problem->shape();
+  const Source source = from.render(config, profiled_task().problem->defines(shape));
   ExportFacts facts;
   facts.arch = "sm_89";
   facts.target = "l4";
@@ -43,9 +43,9 @@ std::string exported(const std::pair<std::string, std::string>& fault = {}) {
   facts.kernel = source.kernel;
   facts.config = config;
   facts.problem = "attention";
-  facts.settings = small().file.problem_settings;
+  facts.settings = profiled_task().file.problem_settings;
   facts.shape = shape;
-  facts.launch = from.require_plan(config, small().scope(shape)).config;
+  facts.launch = from.require_plan(config, profiled_task().scope(shape)).config;
   facts.body = fault.first.empty() ? source.text : test::replace(source.text, {fault});
   return export_text(facts);
 }

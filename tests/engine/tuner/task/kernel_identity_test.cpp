@@ -15,7 +15,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
 namespace fa_tune::test {

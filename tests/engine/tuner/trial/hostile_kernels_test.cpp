@@ -15,7 +15,7 @@
 #include "engine/util/file.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "tests/engine/tuner/fixture.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 
 namespace fa_tune::test {
 

@@ -11,8 +11,8 @@
 #include "engine/device/local/emulated.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
-#include "tests/engine/tuner/quiet_listener.hpp"
 #include "tests/engine/tuner/toy.hpp"
 
 namespace fa_tune::test {
