@@ -21,8 +21,11 @@ class Process {
   using Clock = std::chrono::steady_clock;
 
   // `words` is a program, looked for in PATH if it has no slash, and its arguments. The child finds
-  // `given` as its files 3, 4, ... Throws UserError where the program cannot be started.
-  explicit Process(const std::vector<std::string>& words, std::span<const int> given = {});
+  // `given` as its files 3, 4, ... and `environment`, "NAME=value" each, as its variables; without,
+  // this process's. Throws UserError where the program cannot be started.
+  using Environment = std::optional<std::vector<std::string>>;
+  explicit Process(const std::vector<std::string>& words, std::span<const int> given = {},
+                   Environment environment = std::nullopt);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

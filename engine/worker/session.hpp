@@ -66,6 +66,7 @@ class WorkerSession {
  private:
   std::expected<message::Answer, WorkerTrouble> receive(Milliseconds deadline);
   bool exchange(int milliseconds);
+  void read_errors();
   WorkerTrouble end(WorkerTrouble::Kind kind, const std::string& what);
   std::string last_words() const;
 

@@ -213,7 +213,8 @@ int main(int argc, char** argv) {
   const std::string start = options["--start"];
   misbehave(start);
   if (options.contains("--compile"))
-    _exit(serve_compiler(end, [] { return std::make_unique<BadCompiler>(); }));
+    _exit(serve_compiler(end, {[] { return std::make_unique<BadCompiler>(); },
+                               [] { return std::vector<std::filesystem::path>{}; }}));
   DeviceWork work;
   work.open = [&]() -> std::unique_ptr<Device> {
     if (start == "refuse") throw UserError("this device is refused");
