@@ -97,10 +97,10 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-void limit_paths(std::span<const PathRule> rules) {
+void limit_paths(std::span<const PathRule> rules, Threads threads) {
   const int version = landlock_version();
   if (version == 0) return;
-  if (has_other_threads()) {
+  if (threads == Threads::one && has_other_threads()) {
     errno = EBUSY;
     fail("it binds one thread, and there are others already");
   }

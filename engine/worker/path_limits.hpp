@@ -18,10 +18,15 @@ struct PathRule {
 // The version of Landlock that this kernel has; 0 for none (Linux before 5.13, or switched off).
 int landlock_version();
 
+enum class Threads {
+  one,       // there must be no other: MachineError
+  this_one,  // others, if any, are not bound
+};
+
 // From now on this thread and those that it starts, for good, can open, make, rename and remove
 // what `rules` say and nothing else, run no program, and neither connect to nor signal what is
-// outside as far as this kernel knows such limits. Nothing happens without Landlock. Throws
-// MachineError where the kernel refuses, or where the process has other threads already.
-void limit_paths(std::span<const PathRule> rules);
+// outside as far as this kernel knows such limits. Called again it can only narrow them. Nothing
+// happens without Landlock. Throws MachineError where the kernel refuses.
+void limit_paths(std::span<const PathRule> rules, Threads threads);
 
 }  // namespace fa_tune::worker

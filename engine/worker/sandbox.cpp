@@ -60,8 +60,8 @@ void drop_capabilities() {
                        std::strerror(errno));
 }
 
-// Folders where a driver and the libraries that it loads lie; nobody's own files.
-std::vector<PathRule> paths_of_drivers() {
+// Where the system, a driver and NVRTC lie, and what they read of the machine; nobody's own files.
+std::vector<PathRule> system_paths() {
   std::vector<PathRule> rules;
   for (const char* folder :
        {"/usr", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys", "/dev", "/run"})
@@ -72,6 +72,15 @@ std::vector<PathRule> paths_of_drivers() {
     if (end > begin) rules.push_back({folders.substr(begin, end - begin)});
     begin = end + 1;
   }
+  return rules;
+}
+
+std::vector<PathRule> paths_to_open(SandboxKind kind, const Folders& places) {
+  // Once it is open, an interpreter can open nothing more.
+  if (kind == SandboxKind::interpreter) return {{"/"}};
+  std::vector<PathRule> rules = system_paths();
+  for (const fs::path& place : places) rules.push_back({place});
+  if (kind == SandboxKind::compiler) return rules;
   for (const char* library : {"FA_TUNE_LIBCUDA", "FA_TUNE_LIBNVML"})
     if (const fs::path path = environment(library); path.has_parent_path())
       rules.push_back({path.parent_path()});
@@ -93,7 +102,7 @@ void warm_up() {
 
 }  // namespace
 
-void limit_privileges(SandboxKind kind) {
+void limit_privileges(SandboxKind kind, const Folders& places) {
   // A core of a GPU's process may have many gigabytes.
   limit(RLIMIT_CORE, 0);
   offer_to_end_first();
@@ -104,10 +113,10 @@ void limit_privileges(SandboxKind kind) {
                        std::strerror(errno));
   drop_capabilities();
   warm_up();
-  if (kind == SandboxKind::driver) limit_paths(paths_of_drivers());
+  limit_paths(paths_to_open(kind, places), Threads::one);
 }
 
-void limit_worker(SandboxKind kind, std::uint64_t memory, const std::vector<fs::path>& readable) {
+void limit_worker(SandboxKind kind, std::uint64_t memory, const Folders& readable) {
   constexpr rlim_t kFiles = 256;
   constexpr rlim_t kDriversFiles = 4096;
   const bool drives = kind == SandboxKind::driver;
@@ -120,7 +129,9 @@ void limit_worker(SandboxKind kind, std::uint64_t memory, const std::vector<fs::
     if (memory != 0) limit(RLIMIT_DATA, memory);
     std::vector<PathRule> rules;
     for (const fs::path& path : readable) rules.push_back({path});
-    limit_paths(rules);
+    // NVRTC begins threads on some machines. They keep to what there was to open it; what sources
+    // name is opened in this one.
+    limit_paths(rules, Threads::this_one);
   }
   if (!kSanitized) filter_calls(kind);
 }

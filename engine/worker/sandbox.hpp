@@ -18,15 +18,16 @@ enum class SandboxKind {
 // MachineError where the system knows of such limits and refuses them. Under a sanitizer, whose own
 // ways these limits break, only what does not concern it is taken.
 
-// Before the worker opens what it is for: privileges, core dumps, its place in the queue of those
-// that the kernel ends when memory is short. A driver's worker gets its limits of paths here, since
-// they bind the threads alone that begin after it, and drivers begin some.
-void limit_privileges(SandboxKind kind);
+using Folders = std::vector<std::filesystem::path>;
 
-// Once all is open: system calls, memory, files. `readable`: the folders that a compiler reads.
+// Before the worker opens what it is for, and before there is a second thread: privileges, core
+// dumps, its place in the queue of those that the kernel ends when memory is short, and the paths
+// that are needed to open it. `places`: where a compiler may lie, besides the system's folders.
+void limit_privileges(SandboxKind kind, const Folders& places = {});
+
+// Once all is open: system calls, memory, files. `readable`: what a compiler still reads.
 // `memory`: bytes, 0 for no limit but the machine's.
-void limit_worker(SandboxKind kind, std::uint64_t memory,
-                  const std::vector<std::filesystem::path>& readable = {});
+void limit_worker(SandboxKind kind, std::uint64_t memory, const Folders& readable = {});
 
 // The variables of the environment that a worker gets of the engine's, as "NAME=value".
 std::vector<std::string> worker_environment();

@@ -82,7 +82,7 @@ int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInf
 int serve_compiler(WorkerEnd& end, const CompilerWork& work) {
   std::unique_ptr<kernel::Compiler> compiler;
   const message::Answer opened = answer_to([&] {
-    limit_privileges(SandboxKind::compiler);
+    limit_privileges(SandboxKind::compiler, work.places);
     compiler = work.open();
     message::CompilerOpened answer{message::kVersion, compiler->version()};
     limit_worker(SandboxKind::compiler, work.memory, work.readable());

@@ -44,6 +44,7 @@ struct DeviceWork {
   std::uint64_t memory = 0;  // limit_worker
 };
 struct CompilerWork {
+  std::vector<std::filesystem::path> places;  // limit_privileges
   std::function<std::unique_ptr<kernel::Compiler>()> open;
   std::function<std::vector<std::filesystem::path>()> readable;  // once it is open
   std::uint64_t memory = 0;

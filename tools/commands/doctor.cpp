@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/profiler/ncu.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"

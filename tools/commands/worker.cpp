@@ -6,7 +6,10 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/compiler_headers.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
+#include "engine/kernel/compile/nvrtc_library.hpp"
 #include "engine/tuner/profiling/profiling.hpp"
+#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "engine/worker/worker_main.hpp"
 #include "tools/commands/command.hpp"
@@ -28,6 +31,11 @@ struct WorkerArguments {
 
 int serve_compiler(worker::WorkerEnd& end, const WorkerArguments& arguments) {
   worker::CompilerWork work;
+  work.places = {find_root() / ".venv", environment("FA_TUNE_CUDA_INCLUDE")};
+  work.places.insert(work.places.end(), arguments.readable.begin(), arguments.readable.end());
+  // Headers lie beside the library's folder.
+  for (const std::filesystem::path library : kernel::nvrtc_candidates())
+    if (library.has_parent_path()) work.places.push_back(library.parent_path().parent_path());
   work.open = kernel::open_nvrtc;
   work.readable = [&] {
     std::vector<std::filesystem::path> folders(arguments.readable.begin(),

@@ -38,7 +38,7 @@ TEST_CASE("a compiler in another process is the compiler") {
 
 TEST_CASE("a source that ends its compiler is refused, the others are not") {
   test::ScratchFolder folder;
-  setenv("BAD_WORKER_FOLDER", folder.path().c_str(), 1);
+  setenv("FA_TUNE_BAD_WORKER_FOLDER", folder.path().c_str(), 1);
   RemoteCompilerOptions impatient = compiler_options();
   impatient.deadline = std::chrono::milliseconds(1000);
   const auto compiler = open_remote_compiler(impatient);
@@ -64,7 +64,7 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
     else
       CHECK(test::has(outcome.error().message, "the compiler ended over it, twice: "));
   }
-  unsetenv("BAD_WORKER_FOLDER");
+  unsetenv("FA_TUNE_BAD_WORKER_FOLDER");
 }
 
 }  // namespace fa_tune::test
