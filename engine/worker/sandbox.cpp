@@ -84,6 +84,10 @@ std::vector<PathRule> paths_to_open(SandboxKind kind, const Folders& places) {
   for (const char* library : {"FA_TUNE_LIBCUDA", "FA_TUNE_LIBNVML"})
     if (const fs::path path = environment(library); path.has_parent_path())
       rules.push_back({path.parent_path()});
+  // Drivers name their threads, and do not start where they may not. The folder stays open, or the
+  // system would make another of this name some time, which no rule is for.
+  [[maybe_unused]] static const int kept = open("/proc/self/task", O_PATH | O_CLOEXEC);
+  rules.push_back({"/proc/self/task", PathRule::May::write});
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/dev", error)) {
     const std::string name = entry.path().filename().string();

@@ -39,6 +39,8 @@ using namespace fa_tune::worker;
 
 namespace {
 
+constexpr std::uint64_t kMemory = std::uint64_t{8} << 30;
+
 void write_raw(const std::string& bytes) {
   // Frames go to the first file that was free when the worker began: 4 for a device, whose 3 is the
   // window, else 3.
@@ -191,7 +193,8 @@ int main(int argc, char** argv) {
   misbehave(start);
   if (options.contains("--compile"))
     _exit(serve_compiler(
-        end, {{}, [] { return std::make_unique<BadCompiler>(); }, [] { return Folders{}; }}));
+        end,
+        {{}, [] { return std::make_unique<BadCompiler>(); }, [] { return Folders{}; }, kMemory}));
   DeviceWork work;
   const std::string name = options["--device"];
   const bool cuda = name.starts_with("cuda");
@@ -204,6 +207,7 @@ int main(int argc, char** argv) {
     return std::make_unique<Accidents>(
         cuda ? open_device(name, {}, FA_TUNE_ROOT) : std::move(emulated), options["--uuid"]);
   };
+  work.memory = kMemory;
   work.health = options.contains("--health");
   work.emulated = !cuda && !options.contains("--driver");
   _exit(serve_device(end, work));

@@ -287,7 +287,7 @@ const Actions& all() {
     {"memory_promised", [] { return map(kMuch, MAP_PRIVATE | MAP_NORESERVE, PROT_NONE); }},
     {"memory_private",
      [] {
-       return map(std::size_t{64} << 30, MAP_PRIVATE | MAP_NORESERVE, PROT_READ | PROT_WRITE);
+       return map(std::size_t{12} << 30, MAP_PRIVATE | MAP_NORESERVE, PROT_READ | PROT_WRITE);
      }},
     {"memory_shared", [] { return map(std::size_t{1} << 20, MAP_SHARED, PROT_READ | PROT_WRITE); }},
     // What honest work needs.
