@@ -216,7 +216,23 @@ std::optional<std::string> Process::end(Clock::time_point deadline) {
     usleep(kLookUs);
   }
   process_ = -1;
+  killed_from_outside_ = by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   return by_itself ? how_it_ended(status) : "was killed";
+}
+
+bool OutsideKills::bearable() {
+  constexpr int kMost = 8;
+  constexpr std::chrono::seconds kWhile{60};
+  const auto now = Process::Clock::now();
+  if (count_++ == 0) first_ = now;
+  return count_ < kMost || now - first_ < kWhile;
+}
+
+std::string OutsideKills::text() const {
+  return fmt::format(
+      "its process was killed {} times in a row, and not by fa-tune: make room in memory, or ask "
+      "who kills processes here; then go on where this run stopped",
+      count_);
 }
 
 }  // namespace fa_tune

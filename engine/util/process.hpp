@@ -62,12 +62,30 @@ class Process {
   // "signal 11 (Segmentation fault)", "was killed" where it had not ended by itself; nothing if the
   // system has not let go of it by then. To be called once.
   std::optional<std::string> end(Clock::time_point deadline);
+  // After that: whether SIGKILL ended it, and not from here. It is how a system that is short of
+  // memory ends processes.
+  bool killed_from_outside() const { return killed_from_outside_; }
 
  private:
   pid_t process_ = -1;
+  bool killed_from_outside_ = false;
   End in_;
   End out_;
   End error_;
+};
+
+// Counts processes of one purpose that are killed from outside. That says nothing of what they were
+// doing, so it is done again, but not for ever.
+class OutsideKills {
+ public:
+  // Notes another. Whether to try again: until there have been many, and for long.
+  bool bearable();
+  // For the message of who gives up.
+  std::string text() const;
+
+ private:
+  int count_ = 0;
+  Process::Clock::time_point first_{};
 };
 
 }  // namespace fa_tune

@@ -24,14 +24,19 @@ class RemoteCompiler final : public kernel::Compiler {
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
     constexpr int kTries = 2;
     std::string trouble;
-    for (int i = 0; i < kTries; ++i) {
-      SessionPtr session = i == 0 ? take() : start().first;
+    OutsideKills kills;
+    for (int i = 0; i < kTries;) {
+      SessionPtr session = trouble.empty() ? take() : start().first;
       auto answer = session->ask(message::Compile{request}, options_.deadline);
       if (answer) {
         give_back(std::move(session));
         return outcome_of(std::move(*answer));
       }
       trouble = answer.error().text;
+      if (!answer.error().killed)
+        ++i;
+      else if (!kills.bearable())
+        throw MachineError("a source cannot be compiled: " + kills.text());
     }
     return std::unexpected(kernel::CompileFailure{"the compiler ended over it, twice: " + trouble,
                                                   "", /*lasting=*/false});
@@ -41,6 +46,10 @@ class RemoteCompiler final : public kernel::Compiler {
   std::pair<SessionPtr, std::string> start() const {
     auto session = std::make_unique<WorkerSession>(options_.words);
     auto answer = session->greet(options_.start);
+    for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
+      session = std::make_unique<WorkerSession>(options_.words);
+      answer = session->greet(options_.start);
+    }
     if (!answer) throw MachineError("the compiler's process: " + answer.error().text);
     if (const auto* failed = std::get_if<message::Failed>(&*answer)) message::throw_failed(*failed);
     auto* opened = std::get_if<message::CompilerOpened>(&*answer);

@@ -137,7 +137,8 @@ WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& wh
     text += ", and it cannot be killed";
   }
   const std::string words = last_words();
-  return {kind, words.empty() ? text : fmt::format("{}; its last words: {}", text, words)};
+  return {kind, words.empty() ? text : fmt::format("{}; its last words: {}", text, words),
+          process_->killed_from_outside()};
 }
 
 std::string WorkerSession::last_words() const {

@@ -32,7 +32,8 @@ struct WorkerTrouble {
     stuck,    // like hung, and not even SIGKILL has ended it
   };
   Kind kind = Kind::died;
-  std::string text;  // one line
+  std::string text;     // one line
+  bool killed = false;  // by SIGKILL, which did not come from here
 };
 
 // The engine's end of one worker process: a request, an answer, a deadline kept here. Nothing that
