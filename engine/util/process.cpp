@@ -222,10 +222,9 @@ std::optional<std::string> Process::end(Clock::time_point deadline) {
 
 bool OutsideKills::bearable() {
   constexpr int kMost = 8;
-  constexpr std::chrono::seconds kWhile{60};
   const auto now = Process::Clock::now();
   if (count_++ == 0) first_ = now;
-  return count_ < kMost || now - first_ < kWhile;
+  return count_ < kMost || now - first_ < patience_;
 }
 
 std::string OutsideKills::text() const {

@@ -78,12 +78,16 @@ class Process {
 // doing, so it is done again, but not for ever.
 class OutsideKills {
  public:
+  explicit OutsideKills(std::chrono::seconds patience = std::chrono::seconds(60))
+      : patience_(patience) {}
+
   // Notes another. Whether to try again: until there have been many, and for long.
   bool bearable();
   // For the message of who gives up.
   std::string text() const;
 
  private:
+  std::chrono::seconds patience_;
   int count_ = 0;
   Process::Clock::time_point first_{};
 };

@@ -10,6 +10,17 @@
 
 namespace fa_tune::worker {
 
+namespace {
+
+// Whether it names what a worker has made for earlier ones.
+bool has_handles(const message::Request& request) {
+  return !std::holds_alternative<message::Load>(request) &&
+         !std::holds_alternative<message::Allocate>(request) &&
+         !std::holds_alternative<message::Energy>(request);
+}
+
+}  // namespace
+
 WorkerSupervisor::WorkerSupervisor(RemoteOptions options, int window)
     : options_(std::move(options)), window_(window) {
   if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
@@ -38,7 +49,13 @@ void WorkerSupervisor::tell(const message::Request& request) noexcept {
 
 std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
     const message::Request& request, Milliseconds deadline, const char* doing) {
+  const int before = session_ ? generation_ : 0;
   if (!ready()) return std::unexpected(lost_fault());
+  // Its handles are those of a worker that has ended since, and may mean other things now.
+  if (before != 0 && generation_ != before && has_handles(request)) {
+    throw_if_killed();
+    return std::unexpected(deaths_.back());
+  }
   auto answer = session_->ask(request, deadline);
   if (!answer) {
     device::Fault fault = ended(answer.error(), doing);
