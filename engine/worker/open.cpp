@@ -32,8 +32,9 @@ void say_missing_limits() {
 void make_device_files() {
   static std::once_flag asked;
   std::call_once(asked, [] {
-    if (!std::filesystem::exists("/dev/nvidia-uvm") &&
-        std::filesystem::exists("/proc/driver/nvidia"))
+    std::error_code error;
+    if (std::filesystem::exists("/proc/driver/nvidia", error) &&
+        !std::filesystem::exists("/dev/nvidia-uvm", error))
       list_gpus_in_worker();
   });
 }

@@ -63,9 +63,9 @@ void drop_capabilities() {
 // Where the system, a driver and NVRTC lie, and what they read of the machine; nobody's own files.
 std::vector<PathRule> system_paths() {
   std::vector<PathRule> rules;
-  for (const char* folder :
-       {"/usr", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys", "/dev", "/run"})
-    rules.push_back({folder});
+  for (const char* path : {"/usr", "/lib", "/lib64", "/opt", "/nix", "/etc/ld.so.cache",
+                           "/etc/localtime", "/etc/nvidia", "/proc", "/sys", "/dev/null"})
+    rules.push_back({path});
   const std::string folders = environment("LD_LIBRARY_PATH");
   for (std::size_t begin = 0; begin < folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
@@ -92,7 +92,7 @@ std::vector<PathRule> paths_to_open(SandboxKind kind, const Folders& places) {
   for (const auto& entry : fs::directory_iterator("/dev", error)) {
     const std::string name = entry.path().filename().string();
     // dxg: of Windows' subsystem for Linux.
-    if (name.starts_with("nvidia") || name == "dxg" || name == "null")
+    if (name.starts_with("nvidia") || name == "dxg")
       rules.push_back({entry.path(), PathRule::May::write});
   }
   return rules;

@@ -129,7 +129,9 @@ const Actions& all() {
   static const Actions actions = {
     // Files.
     {"read", [] { return read_from(victim()); }},
-    {"read_system", [] { return read_from("/etc/passwd"); }},
+    {"read_system", [] { return read_from("/proc/version"); }},
+    {"read_users", [] { return read_from("/etc/passwd"); }},
+    {"list_shared_memory", [] { return open_as("/dev/shm", O_RDONLY | O_DIRECTORY); }},
     {"list", [] { return open_as(own_folder(), O_RDONLY | O_DIRECTORY); }},
     {"write", [] { return open_as(victim(), O_WRONLY); }},
     {"read_and_write", [] { return open_as(victim(), O_RDWR); }},
