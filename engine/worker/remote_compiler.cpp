@@ -3,8 +3,11 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "engine/util/error.hpp"
 #include "engine/worker/session.hpp"
+#include "engine/worker/wire_format.hpp"
 
 namespace fa_tune::worker {
 namespace {
@@ -22,6 +25,13 @@ class RemoteCompiler final : public kernel::Compiler {
   std::string version() const override { return version_; }
 
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
+    // The rest of a request is short; no honest source is near it.
+    constexpr std::size_t kMostSource = kMostPayload / 2;
+    if (request.source.text.size() > kMostSource)
+      return std::unexpected(
+          kernel::CompileFailure{fmt::format("the source has {} bytes; a compiler takes at most {}",
+                                             request.source.text.size(), kMostSource),
+                                 "", /*lasting=*/true});
     constexpr int kTries = 2;
     std::string trouble;
     OutsideKills kills;

@@ -67,4 +67,13 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
   unsetenv("FA_TUNE_BAD_WORKER_FOLDER");
 }
 
+TEST_CASE("a source that is too large for a message is the source's fault") {
+  const auto compiler = open_remote_compiler(compiler_options());
+  const auto outcome = compiler->compile(cuda_source(std::string(std::size_t{100} << 20, ' ')));
+  REQUIRE_FALSE(outcome.has_value());
+  CHECK(outcome.error().message ==
+        "the source has 104857600 bytes; a compiler takes at most 33554432");
+  CHECK(compiler->compile(cuda_source("next")).has_value());
+}
+
 }  // namespace fa_tune::test
