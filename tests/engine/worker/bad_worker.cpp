@@ -102,6 +102,17 @@ void misbehave(const std::string& how) {
   }
 }
 
+// What becomes of kernels, by their code. Read before the worker is limited.
+const std::map<std::string, std::string>& plan() {
+  static const std::map<std::string, std::string> read = [] {
+    std::ifstream file(std::filesystem::path(environment("FA_TUNE_BAD_WORKER_FOLDER")) / "plan");
+    std::map<std::string, std::string> all;
+    for (std::string hash, accident; file >> hash >> accident;) all.emplace(hash, accident);
+    return all;
+  }();
+  return read;
+}
+
 // The emulator, with accidents.
 class Accidents final : public test::ForwardingDevice {
  public:
@@ -147,10 +158,8 @@ class Accidents final : public test::ForwardingDevice {
  private:
   DeviceInfo info_;
   static std::string planned(const KernelImage& image) {
-    std::ifstream plan(std::filesystem::path(environment("FA_TUNE_BAD_WORKER_FOLDER")) / "plan");
-    const std::string code = ptx_code_hash(image.bytes);
-    for (std::string hash, accident; plan >> hash >> accident;)
-      if (hash == code) return accident;
+    const auto accident = plan().find(ptx_code_hash(image.bytes));
+    if (accident != plan().end()) return accident->second;
     return image.kernel.substr(0, image.kernel.find(':'));
   }
 
@@ -189,6 +198,7 @@ int main(int argc, char** argv) {
   }
   WorkerEnd end(0);
   memory();
+  plan();
   const std::string start = options["--start"];
   misbehave(start);
   if (options.contains("--compile"))
