@@ -111,6 +111,33 @@ TEST_CASE("house: a folder has at most 25 modules") {
     CHECK_MESSAGE(names.size() <= 25, folder << " has " << names.size());
 }
 
+// Kernels and sources may be strangers': what runs or compiles them in the process that asks is for
+// workers. All others open devices and compilers by engine/worker/open.hpp.
+TEST_CASE("house: only workers run kernels and compile sources") {
+  static const std::regex door(
+      "#include \"engine/(device/local/(open|emulated)|device/cuda/\\w+|"
+      "device/emulator/(decode|exec)/\\w+|kernel/compile/nvrtc_\\w+)\\.hpp\"");
+  static const std::set<std::string> exceptions = {
+      "tools/commands/worker.cpp",  // the worker, and what Nsight Compute is started over
+      "tools/commands/doctor.cpp",  // names the NVRTC that workers would open, and compiles nothing
+  };
+  static const std::vector<std::string> within = {"engine/device/", "engine/kernel/compile/",
+                                                  "tools/bench/"};
+  int doors = 0;
+  for (const fs::path& path : files({"engine", "db", "tools"})) {
+    const std::string name = path.string();
+    if (!is_cpp(path) || std::ranges::any_of(within, [&](const std::string& folder) {
+          return name.starts_with(folder);
+        }))
+      continue;
+    const std::string text = fa_tune::read_file(kRoot / path);
+    const bool opens = std::regex_search(text, door);
+    doors += opens;
+    CHECK_MESSAGE(opens == exceptions.contains(name), name);
+  }
+  CHECK(doors == static_cast<int>(exceptions.size()));
+}
+
 TEST_CASE("house: no folder includes one that includes it") {
   const Includes found = includes();
   CHECK(found.size() > 50);

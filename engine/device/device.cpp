@@ -38,6 +38,8 @@ std::string to_text(FaultKind kind) {
       return "unfinished";
     case FaultKind::died:
       return "died";
+    case FaultKind::killed:
+      return "killed";
     case FaultKind::gone:
       return "gone";
     case FaultKind::device_lost:

@@ -61,7 +61,7 @@ std::size_t total_bytes(std::span<const Piece> pieces) {
 }
 
 // What can go wrong when a kernel is loaded or run. All are findings about the kernel, except
-// unfinished and the last two.
+// unfinished, killed and the last two.
 enum class FaultKind {
   load_failed,          // the image was refused
   unknown_instruction,  // the emulator does not know an instruction; found before anything ran
@@ -79,6 +79,7 @@ enum class FaultKind {
   read_only,            // a store to one of Launch::read_only
   unfinished,           // what this device may execute was used up: see open_emulator
   died,                 // the process that ran it ended
+  killed,               // that process was killed from outside: nothing about the kernel
   gone,                 // a buffer that was lost when another kernel ended the process: deaths()
   device_lost,          // the context is dead or the device is gone: this object can do no more
 };

@@ -15,6 +15,7 @@
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/parallel.hpp"
+#include "engine/util/process.hpp"
 
 namespace fa_tune::gate {
 namespace {
@@ -163,8 +164,21 @@ class DeviceReference final : public problem::ReferenceRunner {
            const problem::TakeResult& take) override {
     const std::lock_guard lock(mutex_);
     if (device_ == nullptr) device_ = make_device_();
-    const BoundKernel kernel{loaded(call, instance), call.launch, call.arguments};
-    ReferenceLaunch(*device_, kernel, call, instance).results(take);
+    for (OutsideKills kills;;) {
+      const std::size_t before = device_->deaths().size();
+      try {
+        const BoundKernel kernel{loaded(call, instance), call.launch, call.arguments};
+        // Results are taken last, once.
+        ReferenceLaunch(*device_, kernel, call, instance).results(take);
+        return;
+      } catch (const MachineError&) {
+        const auto deaths = device_->deaths();
+        const bool killed =
+            deaths.size() > before && deaths.back().kind == device::FaultKind::killed;
+        if (!killed) throw;
+        if (!kills.bearable()) throw MachineError("the reference cannot be run: " + kills.text());
+      }
+    }
   }
 
  private:

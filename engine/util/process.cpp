@@ -77,7 +77,8 @@ class File {
 // may be free in this process and are about to be overwritten in the child.
 File out_of_the_way(int file, std::size_t given) {
   File moved(fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1 + static_cast<int>(given)));
-  if (moved.get() < 0) throw MachineError("no file could be given to a process");
+  if (moved.get() < 0)
+    throw MachineError(std::string("no file could be given to a process: ") + std::strerror(errno));
   return moved;
 }
 
@@ -88,15 +89,26 @@ struct Pipe {
 
 Pipe make_pipe(bool child_reads, std::size_t given) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw MachineError("no pipe could be made for a process");
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw MachineError(std::string("no pipe could be made for a process: ") + std::strerror(errno));
   Pipe pipe{File(ends[child_reads ? 1 : 0]), File(ends[child_reads ? 0 : 1])};
   pipe.theirs = out_of_the_way(pipe.theirs.get(), given);
   fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK);
   return pipe;
 }
 
+// Pointers into `texts`, for calls of C.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Starts `words` with `files` as its files 0, 1, 2, ... Its number, or 0 and errno.
-pid_t spawn(const std::vector<std::string>& words, const std::vector<File>& files) {
+pid_t spawn(const std::vector<std::string>& words, const std::vector<File>& files,
+            Process::Environment environment) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (std::size_t i = 0; i < files.size(); ++i)
@@ -117,13 +129,12 @@ pid_t spawn(const std::vector<std::string>& words, const std::vector<File>& file
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::vector<std::string> copies = words;
-  std::vector<char*> arguments;
-  arguments.reserve(copies.size() + 1);
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(copies);
+  std::vector<char*> variables;
+  if (environment) variables = pointers_to(*environment);
   pid_t process = 0;
-  const int failed =
-      posix_spawnp(&process, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const int failed = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments.data(),
+                                  environment ? variables.data() : environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   errno = failed;
@@ -137,14 +148,15 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& words, std::span<const int> given) {
+Process::Process(const std::vector<std::string>& words, std::span<const int> given,
+                 Environment environment) {
   Pipe in = make_pipe(true, given.size());
   Pipe out = make_pipe(false, given.size());
   Pipe error = make_pipe(false, given.size());
   std::vector<File> files;
   for (Pipe* pipe : {&in, &out, &error}) files.push_back(std::move(pipe->theirs));
   for (const int file : given) files.push_back(out_of_the_way(file, given.size()));
-  process_ = spawn(words, files);
+  process_ = spawn(words, files, std::move(environment));
   if (process_ == 0)
     throw UserError(fmt::format("'{}' cannot be started: {}", words.front(), std::strerror(errno)));
   in_.file_ = in.ours.release();
@@ -206,7 +218,22 @@ std::optional<std::string> Process::end(Clock::time_point deadline) {
     usleep(kLookUs);
   }
   process_ = -1;
+  killed_from_outside_ = by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   return by_itself ? how_it_ended(status) : "was killed";
+}
+
+bool OutsideKills::bearable() {
+  constexpr int kMost = 8;
+  const auto now = Process::Clock::now();
+  if (count_++ == 0) first_ = now;
+  return count_ < kMost || now - first_ < patience_;
+}
+
+std::string OutsideKills::text() const {
+  return fmt::format(
+      "its process was killed {} times in a row, and not by fa-tune: make room in memory, or ask "
+      "who kills processes here; then go on where this run stopped",
+      count_);
 }
 
 }  // namespace fa_tune

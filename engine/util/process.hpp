@@ -21,8 +21,11 @@ class Process {
   using Clock = std::chrono::steady_clock;
 
   // `words` is a program, looked for in PATH if it has no slash, and its arguments. The child finds
-  // `given` as its files 3, 4, ... Throws UserError where the program cannot be started.
-  explicit Process(const std::vector<std::string>& words, std::span<const int> given = {});
+  // `given` as its files 3, 4, ... and `environment`, "NAME=value" each, as its variables; without,
+  // this process's. Throws UserError where the program cannot be started.
+  using Environment = std::optional<std::vector<std::string>>;
+  explicit Process(const std::vector<std::string>& words, std::span<const int> given = {},
+                   Environment environment = std::nullopt);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -59,12 +62,34 @@ class Process {
   // "signal 11 (Segmentation fault)", "was killed" where it had not ended by itself; nothing if the
   // system has not let go of it by then. To be called once.
   std::optional<std::string> end(Clock::time_point deadline);
+  // After that: whether SIGKILL ended it, and not from here. It is how a system that is short of
+  // memory ends processes.
+  bool killed_from_outside() const { return killed_from_outside_; }
 
  private:
   pid_t process_ = -1;
+  bool killed_from_outside_ = false;
   End in_;
   End out_;
   End error_;
+};
+
+// Counts processes of one purpose that are killed from outside. That says nothing of what they were
+// doing, so it is done again, but not for ever.
+class OutsideKills {
+ public:
+  explicit OutsideKills(std::chrono::seconds patience = std::chrono::seconds(60))
+      : patience_(patience) {}
+
+  // Notes another. Whether to try again: until there have been many, and for long.
+  bool bearable();
+  // For the message of who gives up.
+  std::string text() const;
+
+ private:
+  std::chrono::seconds patience_;
+  int count_ = 0;
+  Process::Clock::time_point first_{};
 };
 
 }  // namespace fa_tune

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <future>
+#include <mutex>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -11,19 +12,48 @@
 #include "engine/util/log.hpp"
 #include "engine/worker/remote_compiler.hpp"
 #include "engine/worker/remote_device.hpp"
+#include "engine/worker/sandbox.hpp"
 #include "engine/worker/session.hpp"
 
 namespace fa_tune::worker {
 namespace {
 
+// Once for a run, among its first lines.
+void say_missing_limits() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    for (const std::string& line : missing_limits())
+      log_warning("workers are not held to all of their limits: {}", line);
+  });
+}
+
+// A driver that finds none of its device files has a program with more rights make them, which a
+// worker that runs kernels may not start. One that lists GPUs may.
+void make_device_files() {
+  static std::once_flag asked;
+  std::call_once(asked, [] {
+    std::error_code error;
+    if (std::filesystem::exists("/proc/driver/nvidia", error) &&
+        !std::filesystem::exists("/dev/nvidia-uvm", error))
+      list_gpus_in_worker();
+  });
+}
+
 std::unique_ptr<device::Device> open_named(const std::string& name,
                                            const std::filesystem::path& root,
+                                           std::size_t devices = 1,
                                            std::vector<std::string> more = {}) {
+  say_missing_limits();
   RemoteOptions options;
   more.insert(more.end(), {"--device", name, "--root", root.string()});
-  options.words = worker_words(more);
   const bool emulator = name.starts_with("emulator");
-  if (emulator) options.deadlines = Deadlines::of_emulator();
+  if (emulator) {
+    options.deadlines = Deadlines::of_emulator();
+    more.insert(more.end(), {"--memory", std::to_string(memory_of_emulator(devices))});
+  } else {
+    make_device_files();
+  }
+  options.words = worker_words(more);
   options.parks_buffers = !emulator;
   return open_remote(options);
 }
@@ -32,8 +62,9 @@ std::unique_ptr<device::Device> open_named(const std::string& name,
 
 std::unique_ptr<device::Device> open_device_in_worker(const std::string& name,
                                                       const device::DeviceProfile& target,
-                                                      const std::filesystem::path& root) {
-  if (name != "auto") return open_named(name, root);
+                                                      const std::filesystem::path& root,
+                                                      std::size_t devices) {
+  if (name != "auto") return open_named(name, root, devices);
   try {
     return open_named("cuda:0", root);
   } catch (const MachineError& error) {
@@ -53,9 +84,10 @@ std::vector<std::unique_ptr<device::Device>> open_devices_in_workers(
   };
   // A driver takes its seconds for each.
   std::vector<std::future<std::unique_ptr<device::Device>>> opening;
-  for (const std::string& name : device_names(names, gpus))
-    opening.push_back(std::async(std::launch::async, [&target, &root, name] {
-      return open_device_in_worker(name, target, root);
+  const std::vector<std::string> single = device_names(names, gpus);
+  for (const std::string& name : single)
+    opening.push_back(std::async(std::launch::async, [&target, &root, name, &single] {
+      return open_device_in_worker(name, target, root, single.size());
     }));
   std::vector<std::unique_ptr<device::Device>> devices;
   for (auto& each : opening) devices.push_back(each.get());
@@ -65,12 +97,17 @@ std::vector<std::unique_ptr<device::Device>> open_devices_in_workers(
 std::unique_ptr<device::Device> open_emulator_in_worker(const device::DeviceProfile& profile,
                                                         std::uint64_t instructions,
                                                         const std::filesystem::path& root) {
-  return open_named("emulator:" + profile.given, root,
+  return open_named("emulator:" + profile.given, root, 1,
                     {"--instructions", std::to_string(instructions)});
 }
 
-std::unique_ptr<kernel::Compiler> open_nvrtc_in_worker() {
-  return open_remote_compiler({worker_words({"--compile"})});
+std::unique_ptr<kernel::Compiler> open_nvrtc_in_worker(
+    const std::vector<std::filesystem::path>& readable) {
+  say_missing_limits();
+  std::vector<std::string> words = {"--compile", "--memory", std::to_string(memory_of_compiler())};
+  for (const std::filesystem::path& folder : readable)
+    words.insert(words.end(), {"--readable", folder.string()});
+  return open_remote_compiler({worker_words(words)});
 }
 
 std::vector<device::DeviceInfo> list_gpus_in_worker() {

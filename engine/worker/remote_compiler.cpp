@@ -3,8 +3,11 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "engine/util/error.hpp"
 #include "engine/worker/session.hpp"
+#include "engine/worker/wire_format.hpp"
 
 namespace fa_tune::worker {
 namespace {
@@ -22,16 +25,28 @@ class RemoteCompiler final : public kernel::Compiler {
   std::string version() const override { return version_; }
 
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
+    // The rest of a request is short; no honest source is near it.
+    constexpr std::size_t kMostSource = kMostPayload / 2;
+    if (request.source.text.size() > kMostSource)
+      return std::unexpected(
+          kernel::CompileFailure{fmt::format("the source has {} bytes; a compiler takes at most {}",
+                                             request.source.text.size(), kMostSource),
+                                 "", /*lasting=*/true});
     constexpr int kTries = 2;
     std::string trouble;
-    for (int i = 0; i < kTries; ++i) {
-      SessionPtr session = i == 0 ? take() : start().first;
+    OutsideKills kills;
+    for (int i = 0; i < kTries;) {
+      SessionPtr session = trouble.empty() ? take() : start().first;
       auto answer = session->ask(message::Compile{request}, options_.deadline);
       if (answer) {
         give_back(std::move(session));
         return outcome_of(std::move(*answer));
       }
       trouble = answer.error().text;
+      if (!answer.error().killed)
+        ++i;
+      else if (!kills.bearable())
+        throw MachineError("a source cannot be compiled: " + kills.text());
     }
     return std::unexpected(kernel::CompileFailure{"the compiler ended over it, twice: " + trouble,
                                                   "", /*lasting=*/false});
@@ -41,6 +56,10 @@ class RemoteCompiler final : public kernel::Compiler {
   std::pair<SessionPtr, std::string> start() const {
     auto session = std::make_unique<WorkerSession>(options_.words);
     auto answer = session->greet(options_.start);
+    for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
+      session = std::make_unique<WorkerSession>(options_.words);
+      answer = session->greet(options_.start);
+    }
     if (!answer) throw MachineError("the compiler's process: " + answer.error().text);
     if (const auto* failed = std::get_if<message::Failed>(&*answer)) message::throw_failed(*failed);
     auto* opened = std::get_if<message::CompilerOpened>(&*answer);

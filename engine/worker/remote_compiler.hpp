@@ -12,13 +12,14 @@ namespace fa_tune::worker {
 struct RemoteCompilerOptions {
   std::vector<std::string> words;  // that start a worker (worker_words)
   std::chrono::milliseconds start{60'000};
-  // The longest honest variants take some ten seconds on a slow machine.
-  std::chrono::milliseconds deadline{180'000};
+  // The longest honest variants take some ten seconds on a slow machine. A source gets it twice.
+  std::chrono::milliseconds deadline{60'000};
 };
 
 // A Compiler in processes of its own, as many as there are threads that compile at a time; one is
 // kept for each and used again. A source that kills or hangs its compiler is tried once more in a
 // new process and then refused with a message that says so; such a failure is not `lasting`.
+// Processes that are killed from outside do not count; too many of them are a MachineError.
 //
 // Throws what the worker throws when it opens its compiler, MachineError where it cannot be
 // started.

@@ -351,9 +351,11 @@ class RemoteDevice final : public device::Device {
     if (found == buffers_.end())
       return std::unexpected(
           device::Fault{device::FaultKind::out_of_bounds, "a buffer that was released"});
-    if (!worker_.is_here(found->second.generation))
+    if (!worker_.is_here(found->second.generation)) {
+      worker_.throw_if_killed();
       return std::unexpected(
           device::Fault{device::FaultKind::gone, "a buffer that went with the process it was in"});
+    }
     return found->second;
   }
 

@@ -192,12 +192,14 @@ class DeviceService {
 int serve_device(WorkerEnd& end, const DeviceWork& work) {
   std::unique_ptr<Window> window;
   std::unique_ptr<device::Device> device;
+  const SandboxKind kind = work.emulated ? SandboxKind::interpreter : SandboxKind::driver;
   const message::Answer opened = answer_to([&] {
+    limit_privileges(kind);
     window = std::make_unique<Window>(kWindowFile);
     device = work.open();
     device->copies_through(window->bytes());
     if (work.health) check_health(*device);
-    limit_worker(work.emulated ? SandboxKind::interpreter : SandboxKind::driver);
+    limit_worker(kind, work.memory);
     return message::DeviceOpened{message::kVersion, device->info()};
   });
   end.send(opened);

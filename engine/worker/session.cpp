@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <future>
+#include <string_view>
 #include <thread>
 
 #include <fmt/core.h>
@@ -10,8 +11,11 @@
 #include <unistd.h>
 
 #include "engine/util/blocking_queue.hpp"
+#include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 #include "engine/util/stopwatch.hpp"
+#include "engine/worker/call_filter.hpp"
+#include "engine/worker/sandbox.hpp"
 
 namespace fa_tune::worker {
 namespace {
@@ -28,6 +32,16 @@ constexpr std::chrono::milliseconds kExitWait{500};
 constexpr std::chrono::seconds kKillWait{10};
 // How long one that is no longer needed may take to end by itself.
 constexpr std::chrono::milliseconds kFarewell{200};
+
+// Who asked for the log of refused calls is to see them as they come.
+void repeat_sandbox_log(std::string_view text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (text.substr(begin).starts_with(kSandboxLog))
+      log_info("{}", printable(std::string(text.substr(begin, end - begin)), kLastWords));
+    begin = end + 1;
+  }
+}
 
 }  // namespace
 
@@ -71,9 +85,17 @@ bool WorkerSession::exchange(int milliseconds) {
     process_->out().read(piece);
     reader_.feed(piece);
   }
-  if (ends[1].revents != 0 && process_->error().read(errors_) && errors_.size() > kErrorsKept)
-    errors_.erase(0, errors_.size() - kErrorsKept);
+  if (ends[1].revents != 0) read_errors();
   return true;
+}
+
+void WorkerSession::read_errors() {
+  static const bool repeats = logs_refused_calls();
+  std::string piece;
+  process_->error().read(piece);
+  if (repeats) repeat_sandbox_log(piece);
+  errors_ += piece;
+  if (errors_.size() > kErrorsKept) errors_.erase(0, errors_.size() - kErrorsKept);
 }
 
 std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Milliseconds deadline) {
@@ -115,7 +137,8 @@ WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& wh
     text += ", and it cannot be killed";
   }
   const std::string words = last_words();
-  return {kind, words.empty() ? text : fmt::format("{}; its last words: {}", text, words)};
+  return {kind, words.empty() ? text : fmt::format("{}; its last words: {}", text, words),
+          process_->killed_from_outside()};
 }
 
 std::string WorkerSession::last_words() const {
@@ -166,8 +189,10 @@ std::vector<std::string> worker_words(const std::vector<std::string>& arguments)
 
 std::unique_ptr<Process> start_lasting(const std::vector<std::string>& words,
                                        std::span<const int> given) {
+  close_memory();
   static LastingThread thread;
-  return thread.run(Task([&] { return std::make_unique<Process>(words, given); }));
+  return thread.run(
+      Task([&] { return std::make_unique<Process>(words, given, worker_environment()); }));
 }
 
 }  // namespace fa_tune::worker

@@ -32,7 +32,8 @@ struct WorkerTrouble {
     stuck,    // like hung, and not even SIGKILL has ended it
   };
   Kind kind = Kind::died;
-  std::string text;  // one line
+  std::string text;     // one line
+  bool killed = false;  // by SIGKILL, which did not come from here
 };
 
 // The engine's end of one worker process: a request, an answer, a deadline kept here. Nothing that
@@ -66,6 +67,7 @@ class WorkerSession {
  private:
   std::expected<message::Answer, WorkerTrouble> receive(Milliseconds deadline);
   bool exchange(int milliseconds);
+  void read_errors();
   WorkerTrouble end(WorkerTrouble::Kind kind, const std::string& what);
   std::string last_words() const;
 

@@ -79,12 +79,13 @@ int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInf
   return 0;
 }
 
-int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<kernel::Compiler>()>& open) {
+int serve_compiler(WorkerEnd& end, const CompilerWork& work) {
   std::unique_ptr<kernel::Compiler> compiler;
   const message::Answer opened = answer_to([&] {
-    compiler = open();
+    limit_privileges(SandboxKind::compiler, work.places);
+    compiler = work.open();
     message::CompilerOpened answer{message::kVersion, compiler->version()};
-    limit_worker(SandboxKind::compiler);
+    limit_worker(SandboxKind::compiler, work.memory, work.readable());
     return answer;
   });
   end.send(opened);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,11 +39,18 @@ message::Answer answer_to(const std::function<message::Answer()>& call);
 // answers until the engine has no more to ask. They return the process's exit code.
 struct DeviceWork {
   std::function<std::unique_ptr<device::Device>()> open;
-  bool health = false;    // whether it still computes, asked before it is said to be open
-  bool emulated = false;  // nothing of a driver's: the strict limits
+  bool health = false;       // whether it still computes, asked before it is said to be open
+  bool emulated = false;     // nothing of a driver's: the strict limits
+  std::uint64_t memory = 0;  // limit_worker
+};
+struct CompilerWork {
+  std::vector<std::filesystem::path> places;  // limit_privileges
+  std::function<std::unique_ptr<kernel::Compiler>()> open;
+  std::function<std::vector<std::filesystem::path>()> readable;  // once it is open
+  std::uint64_t memory = 0;
 };
 int serve_device(WorkerEnd& end, const DeviceWork& work);
-int serve_compiler(WorkerEnd& end, const std::function<std::unique_ptr<kernel::Compiler>()>& open);
+int serve_compiler(WorkerEnd& end, const CompilerWork& work);
 int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInfo>()>& list);
 
 }  // namespace fa_tune::worker

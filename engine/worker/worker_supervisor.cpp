@@ -10,6 +10,17 @@
 
 namespace fa_tune::worker {
 
+namespace {
+
+// Whether it names what a worker has made for earlier ones.
+bool has_handles(const message::Request& request) {
+  return !std::holds_alternative<message::Load>(request) &&
+         !std::holds_alternative<message::Allocate>(request) &&
+         !std::holds_alternative<message::Energy>(request);
+}
+
+}  // namespace
+
 WorkerSupervisor::WorkerSupervisor(RemoteOptions options, int window)
     : options_(std::move(options)), window_(window) {
   if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
@@ -38,9 +49,19 @@ void WorkerSupervisor::tell(const message::Request& request) noexcept {
 
 std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
     const message::Request& request, Milliseconds deadline, const char* doing) {
+  const int before = session_ ? generation_ : 0;
   if (!ready()) return std::unexpected(lost_fault());
+  // Its handles are those of a worker that has ended since, and may mean other things now.
+  if (before != 0 && generation_ != before && has_handles(request)) {
+    throw_if_killed();
+    return std::unexpected(deaths_.back());
+  }
   auto answer = session_->ask(request, deadline);
-  if (!answer) return std::unexpected(ended(answer.error(), doing));
+  if (!answer) {
+    device::Fault fault = ended(answer.error(), doing);
+    throw_if_killed();
+    return std::unexpected(std::move(fault));
+  }
   if (auto* faulted = std::get_if<message::Faulted>(&*answer)) {
     if (faulted->ends) {
       session_.reset();
@@ -56,6 +77,11 @@ std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
   return std::move(*answer);
 }
 
+void WorkerSupervisor::throw_if_killed() const {
+  if (!deaths_.empty() && deaths_.back().kind == device::FaultKind::killed)
+    throw MachineError(fmt::format("{}: {}", info_.id, deaths_.back().message));
+}
+
 // A new worker. What is wrong, in one line, if there is none; what it threw is thrown the first
 // time, when there has been none before.
 std::optional<std::string> WorkerSupervisor::start() {
@@ -63,6 +89,10 @@ std::optional<std::string> WorkerSupervisor::start() {
   if (generation_ > 0) words.emplace_back("--health");
   auto session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
   auto answer = session->greet(options_.deadlines.start);
+  for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
+    session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
+    answer = session->greet(options_.deadlines.start);
+  }
   if (!answer) return answer.error().text;
   if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
     if (generation_ == 0) message::throw_failed(*failed);
@@ -106,8 +136,10 @@ device::Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* 
   }
   const bool late =
       trouble.kind == WorkerTrouble::Kind::hung || trouble.kind == WorkerTrouble::Kind::stuck;
-  deaths_.push_back({late ? device::FaultKind::timeout : device::FaultKind::died,
-                     fmt::format("{}: {}", doing, trouble.text)});
+  const auto kind = trouble.killed ? device::FaultKind::killed
+                    : late         ? device::FaultKind::timeout
+                                   : device::FaultKind::died;
+  deaths_.push_back({kind, fmt::format("{}: {}", doing, trouble.text)});
   log_debug("{}: the worker is over: {}", info_.id, deaths_.back().message);
   return deaths_.back();
 }

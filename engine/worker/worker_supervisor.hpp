@@ -39,7 +39,7 @@ class WorkerSupervisor {
   bool ready();
   bool renew();
 
-  // A request, and the answer it must have. `doing` is for messages.
+  // A request, and the answer it must have. `doing` is for messages. Throws as throw_if_killed.
   template <typename Wanted>
   std::expected<Wanted, device::Fault> ask(const message::Request& request, Milliseconds deadline,
                                            const char* doing) {
@@ -48,6 +48,9 @@ class WorkerSupervisor {
     if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
     return std::unexpected(babbled("it answered another question", doing));
   }
+  // Throws MachineError if the last worker to end was killed from outside: what comes of that says
+  // nothing of a kernel.
+  void throw_if_killed() const;
   // One that has no answer, if there is a worker. Throws nothing: it is for destructors.
   void tell(const message::Request& request) noexcept;
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "tools/lone/kernel_file.hpp"
 
 // Planted faults: each is found and rightly named, and its correct twin is not accused.

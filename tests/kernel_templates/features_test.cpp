@@ -9,6 +9,7 @@
 
 #include "engine/device/local/emulated.hpp"
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/report/export.hpp"
 #include "engine/tuner/task/argument_notes.hpp"
 #include "engine/tuner/task/exported_kernel.hpp"

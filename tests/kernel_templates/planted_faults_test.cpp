@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/emulated.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/self_test/self_test.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 

@@ -50,6 +50,24 @@ check 'nothing on stdout' equal "$(cat "$out")" ''
 try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1 --line-info
 check 'with line information that of the source' contains "$err" 'twice, double.cu:4 (PTX line'
 
+# A source that ends its compiler does not end the program: it is compiled in a worker.
+{
+  printf 'extern "C" __global__ void deep(int* x) { *x = '
+  printf '%*s' 300000 '' | tr ' ' '('
+  printf '1'
+  printf '%*s' 300000 '' | tr ' ' ')'
+  printf '; }\n'
+} >deep.cu
+try "$program" emulate deep.cu --kernel deep --block 1 --arg 'out:i32[1]'
+check 'a source that ends its compiler is the source'"'"'s fault' equal "$status" 2
+check 'and is told in a line' contains "$err" 'the compiler ended over it, twice: signal 11'
+
+# A launch has a budget, however small its blocks.
+echo 'extern "C" __global__ void nothing() {}' >nothing.cu
+try timeout 60 "$program" emulate nothing.cu --kernel nothing --grid 2147483647,65535,65535 --block 32 --check none
+check 'a grid without end is a finding' equal "$status" 1
+check 'that says so' contains "$err" 'fa-tune: timeout: nothing: its 9223090559730712575 blocks have executed more'
+
 # A race in a template, made by taking out the barrier before a buffer is filled again, is reported at
 # its line of the template, and at that of the read it meets.
 templates=$repository/kernel_templates

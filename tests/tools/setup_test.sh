@@ -33,7 +33,7 @@ for package in "$@"; do
     clang-format | clang-tidy-19 | codespell | shellcheck) ln -sf /bin/true "$fake/$package" ;;
   esac
   for header in yaml-cpp/yaml.h spdlog/spdlog.h fmt/core.h doctest/doctest.h nlohmann/json.hpp \
-    CLI/CLI.hpp sqlite3.h SQLiteCpp/SQLiteCpp.h openssl/evp.h zlib.h \
+    CLI/CLI.hpp sqlite3.h SQLiteCpp/SQLiteCpp.h openssl/evp.h seccomp.h zlib.h \
     boost/math/distributions/students_t.hpp; do
     mkdir -p "$work/include/$(dirname $header)"
     case "$package" in *lib*-dev | doctest-dev | nlohmann-*) touch "$work/include/$header" ;; esac
@@ -78,7 +78,7 @@ try "$checkout/tools/setup"
 check 'a bare machine is set up' equal "$status" 0
 check 'the lists are refreshed first' equal "$(sed -n 1p "$work/done/apt" | grep -c ' update$')" 1
 for package in g++ cmake ninja-build ccache libyaml-cpp-dev libspdlog-dev libfmt-dev doctest-dev \
-  nlohmann-json3-dev libcli11-dev libsqlite3-dev sqlite3 libsqlitecpp-dev libssl-dev zlib1g-dev \
+  nlohmann-json3-dev libcli11-dev libsqlite3-dev sqlite3 libsqlitecpp-dev libssl-dev libseccomp-dev zlib1g-dev \
   libboost-math-dev git; do
   check "$package is asked for" equal "$(grep -c -- " $package\( \|$\)" "$work/done/apt")" 1
 done

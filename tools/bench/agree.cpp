@@ -17,6 +17,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/gate.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/environment.hpp"

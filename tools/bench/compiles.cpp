@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"

@@ -13,7 +13,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/local/emulated.hpp"
 #include "engine/device/local/open.hpp"
+#include "engine/gate/reference_run.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
@@ -71,7 +74,13 @@ int main(int argc, char** argv) {
   const tuner::TuningTask task = tuner::open_task(
       space::with_settings(space::load_space_file(argc > 3 ? argv[3] : "l4.yaml", root), settings),
       root);
-  tuner::reference_on_emulator(*task.problem, task.target);
+  const auto reference_compiler = kernel::open_nvrtc();
+  if (task.problem->wants_reference())
+    task.problem->use_reference(
+        gate::make_reference_runner([&task] { return device::open_emulator(task.target); },
+                                    [&](const kernel::CompileRequest& request) {
+                                      return reference_compiler->compile(request);
+                                    }));
   nlohmann::ordered_json result = {{"device", name},
                                    {"trials", kTrials},
                                    {"shape", task.problem->describe(task.problem->shape())}};

@@ -4,11 +4,13 @@
 #include <sqlite3.h>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/profiler/ncu.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/worker/open.hpp"
+#include "engine/worker/sandbox.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune::commands {
@@ -26,6 +28,13 @@ void say_profiler() {
   } catch (const MachineError& error) {
     say("ncu", false, error.what());
   }
+}
+
+void say_sandbox() {
+  const std::vector<std::string> missing = worker::missing_limits();
+  for (const std::string& line : missing) say("sandbox", false, line);
+  if (missing.empty())
+    say("sandbox", true, "workers are held to their system calls, paths and memory");
 }
 
 // What is installed, what is missing and what a run would use. Exit code 3 if nothing could run.
@@ -58,6 +67,7 @@ int doctor() {
     if (file.path().extension() == ".yaml")
       profiles += (profiles.empty() ? "" : ", ") + file.path().stem().string();
   say("emulator", !profiles.empty(), "profiles: " + profiles);
+  say_sandbox();
   say("database", true, std::string("SQLite ") + sqlite3_libversion());
   say("cache", true, cache_folder().string());
   fmt::print("\n--device auto would use {}\n",

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "engine/device/emulator/timing/timing_model.hpp"
-#include "engine/device/local/open.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "engine/worker/open.hpp"
 #include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/lone/element.hpp"
@@ -132,8 +132,10 @@ int emulate(const EmulateArguments& arguments) {
   lone::LoneLaunch launch = launch_of(arguments);
   std::pair<std::size_t, std::string> target;
   if (!arguments.dump.empty()) target = dump_target(launch, arguments.dump);
-  const auto device = device::open_device("emulator:" + arguments.device, {}, require_root());
-  const KernelImage image = image_of(arguments.source, device->info());
+  const auto device =
+      worker::open_device_in_worker("emulator:" + arguments.device, {}, require_root());
+  const KernelImage image =
+      image_of(arguments.source, device->info(), worker::open_nvrtc_in_worker);
   std::vector<lone::LoneOutput> first;
   for (int schedule = 0; schedule < arguments.schedules; ++schedule) {
     launch.schedule = static_cast<std::uint64_t>(schedule);

@@ -251,7 +251,10 @@ int evolve_command(const EvolveArguments& arguments) {
 }  // namespace
 
 void add_evolve(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("evolve", "search a space for its fastest correct kernel");
+  auto* command = app.add_subcommand(
+      "evolve",
+      "search a space for its fastest correct kernel; a source may compile for 60 s, a launch last "
+      "10 s on a GPU and 10^10 instructions on the emulator");
   auto arguments = std::make_shared<EvolveArguments>();
   command->add_option("--space", arguments->space,
                       "space file, as a path or a name in search_spaces");

@@ -22,6 +22,7 @@ libcli11-dev           header CLI/CLI.hpp
 libsqlite3-dev         header sqlite3.h
 libsqlitecpp-dev       header SQLiteCpp/SQLiteCpp.h
 libssl-dev             header openssl/evp.h
+libseccomp-dev         header seccomp.h
 zlib1g-dev             header zlib.h
 libboost-math-dev      header boost/math/distributions/students_t.hpp
 '

@@ -50,6 +50,12 @@ Agreement read_agreement(const YamlNode* node) {
   return {Agreement::Kind::absolute, node->at("absolute").number("absolute")};
 }
 
+std::vector<fs::path> folders_of(const SourceFile& source) {
+  std::vector<fs::path> folders = {source.file.has_parent_path() ? source.file.parent_path() : "."};
+  folders.insert(folders.end(), source.include.begin(), source.include.end());
+  return folders;
+}
+
 kernel::CompileRequest request_of(const SourceFile& source, const device::DeviceInfo& device) {
   kernel::CompileRequest request;
   // NVRTC calls a source after its kernel; reports and its own messages are to name the file.
@@ -60,9 +66,7 @@ kernel::CompileRequest request_of(const SourceFile& source, const device::Device
   request.kind = device.accepts;
   for (const std::string& define : source.defines)
     request.options.push_back("--define-macro=" + define);
-  std::vector<fs::path> folders = {source.file.has_parent_path() ? source.file.parent_path() : "."};
-  folders.insert(folders.end(), source.include.begin(), source.include.end());
-  for (const fs::path& folder : folders)
+  for (const fs::path& folder : folders_of(source))
     request.options.push_back("--include-path=" + folder.string());
   if (source.line_info) request.options.emplace_back("--generate-line-info");
   return request;
@@ -149,7 +153,8 @@ std::expected<std::vector<LoneOutput>, std::string> KernelFile::run(device::Devi
   return std::unexpected(to_text(outputs.error().kind) + ": " + outputs.error().message);
 }
 
-KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device) {
+KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device,
+                     const CompilerOpener& open) {
   if (source.file.extension() == ".ptx") {
     KernelImage image;
     image.kind = BinaryKind::ptx;
@@ -160,7 +165,7 @@ KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device)
   }
   if (source.file.extension() != ".cu")
     throw UserError(quote_text(source.file.string()) + " is neither a .cu nor a .ptx file");
-  auto compiled = kernel::open_nvrtc()->compile(request_of(source, device));
+  auto compiled = open(folders_of(source))->compile(request_of(source, device));
   if (!compiled)
     throw UserError(fmt::format("{}: {}", source.file.string(), compiled.error().message));
   return std::move(compiled->image);

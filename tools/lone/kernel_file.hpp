@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,10 +79,15 @@ struct SourceFile {
   bool line_info = false;
 };
 
+// Opens a compiler whose sources may include files of these folders.
+using CompilerOpener = std::function<std::unique_ptr<kernel::Compiler>(
+    const std::vector<std::filesystem::path>& readable)>;
+
 // The image for a device. CUDA C++ is compiled for the device's architecture, for sm_90a where that
 // is sm_90, so that Hopper's own instructions are there; its #include "..." are looked for beside
 // the file, then in `include`, then where NVRTC's own headers are. Throws UserError for a file that
 // cannot be read, is neither, or does not compile, and MachineError where there is no NVRTC.
-KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device);
+KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device,
+                     const CompilerOpener& open);
 
 }  // namespace fa_tune::lone

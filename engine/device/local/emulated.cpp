@@ -28,6 +28,9 @@ using emulator::Program;
 // A CTA that has executed this many warp instructions is stuck: the longest honest ones, a serial
 // loop over thousands of keys in 32 warps, stay below half of it. Some ten seconds here.
 constexpr std::uint64_t kInstructionBudget = 500'000'000;
+// All CTAs of a launch together, 1,000 for each beside its instructions. On one thread four minutes,
+// with checks twenty; on a person's machine a part of that.
+constexpr std::uint64_t kLaunchBudget = 10'000'000'000;
 // How many CTAs a prediction looks at.
 constexpr std::uint64_t kSampledBlocks = 8;
 // Where a launch executes no more warp instructions than this, with those that products of tensor
@@ -280,6 +283,7 @@ class EmulatorDevice final : public Device {
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = kInstructionBudget;
+    context.launch_budget = kLaunchBudget;
     context.resident = resident(found->second, launch.config);
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;

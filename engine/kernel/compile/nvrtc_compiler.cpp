@@ -1,3 +1,5 @@
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/device/local/emulated.hpp"
-#include "engine/gate/reference_run.hpp"
-#include "engine/kernel/compile/compiler.hpp"
 #include "engine/space/space_parts.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/tuner/task/variant.hpp"
-#include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune::tuner {
@@ -54,18 +50,6 @@ std::vector<space::Preset> presets_for(const Constants& constants, const space::
 }
 
 }  // namespace
-
-void reference_on_emulator(problem::Problem& problem, const device::DeviceProfile& target) {
-  if (!problem.wants_reference()) return;
-  problem.use_reference(gate::make_reference_runner(
-      [target] { return device::open_emulator(target); },
-      [compiler =
-           std::shared_ptr<kernel::Compiler>()](const kernel::CompileRequest& request) mutable {
-        if (compiler == nullptr)
-          compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
-        return compiler->compile(request);
-      }));
-}
 
 Constants scope_of(const device::DeviceProfile& target, const Constants& shape) {
   Constants constants;

@@ -27,11 +27,6 @@ class Variant;
 // (Problem::complete): "device.*" of the target and "problem.*".
 Constants scope_of(const device::DeviceProfile& target, const Constants& shape);
 
-// For a problem whose expected results come from a kernel: runs that kernel on an emulator of the
-// target, in this process, which also compiles it. Both are opened when they are first needed. For
-// tests and benchmarks, whose kernels are trusted; commands run it in a worker (reference_beside).
-void reference_on_emulator(problem::Problem& problem, const device::DeviceProfile& target);
-
 // A space joined with what it names: the target's limits, the problem, the templates.
 struct TuningTask {
   std::filesystem::path root;  // of what the space names

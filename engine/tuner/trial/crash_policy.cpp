@@ -11,12 +11,18 @@ namespace fa_tune::tuner {
 
 bool Attempt::unexplained() const {
   using enum device::FaultKind;
-  constexpr std::array kSilent = {died, gone, timeout, device_lost};
+  constexpr std::array kSilent = {died, killed, gone, timeout, device_lost};
   return death && (broken_off || std::ranges::count(kSilent, death->kind) > 0);
 }
 
 bool CrashPolicy::tries_again(std::uint64_t kernel, Attempt& ended, std::size_t device) {
   if (!ended.unexplained()) return ended.lost;
+  if (ended.death->kind == device::FaultKind::killed) {
+    OutsideKills& kills = kills_[kernel];
+    if (kills.bearable()) return true;
+    throw MachineError("a trial cannot be run: " + kills.text());
+  }
+  kills_.erase(kernel);
   died_on_[kernel].push_back(device);
   if (died_on_[kernel].size() < kMostDeaths) return true;
   died_on_.erase(kernel);
@@ -32,6 +38,7 @@ std::optional<Rejection> CrashPolicy::left_under_way(int times) {
 
 // A kernel that ends one device's process and not another's was not what ended it.
 std::optional<std::size_t> CrashPolicy::survived(std::uint64_t kernel, std::size_t device) {
+  kills_.erase(kernel);
   const auto died_on = died_on_.extract(kernel);
   const std::size_t first = died_on ? died_on.mapped().front() : device;
   int& in_a_row = false_deaths_[first];

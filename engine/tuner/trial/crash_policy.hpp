@@ -9,6 +9,7 @@
 
 #include "engine/device/device.hpp"
 #include "engine/model/rejection.hpp"
+#include "engine/util/process.hpp"
 
 namespace fa_tune::tuner {
 
@@ -36,7 +37,8 @@ class CrashPolicy {
 
   // Whether to try `kernel` (a number that its owner gives it) again after it ended like this on
   // `device`: in a new process, and on another device if there is one. If not, `ended` has the
-  // charge, if there is one.
+  // charge, if there is one. A process that was killed from outside charges nobody: it is tried
+  // again until that is no longer bearable, which is a MachineError.
   bool tries_again(std::uint64_t kernel, Attempt& ended, std::size_t device = 0);
   // What a kernel is charged with that ran in the engine's own process when that died, `times`
   // times.
@@ -50,6 +52,7 @@ class CrashPolicy {
 
  private:
   std::map<std::uint64_t, std::vector<std::size_t>> died_on_;  // by undecided kernel
+  std::map<std::uint64_t, OutsideKills> kills_;                // by undecided kernel
   std::map<std::size_t, int> false_deaths_;                    // in a row, by device
   int charged_in_a_row_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/listeners.hpp"

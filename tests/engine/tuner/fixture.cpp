@@ -3,10 +3,12 @@
 #include <stdexcept>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
+#include "tests/reference_on_emulator.hpp"
 
 namespace fa_tune::test {
 

@@ -1,10 +1,10 @@
 // A worker for tests. Most of it is the real one over the emulator; what its kernels are called
 // decides what becomes of the process, as a kernel's faults would: `crash`, `hang`, ...
 //
-//   bad_worker --device PROFILE [--health] [--driver]   bad_worker --compile
+//   bad_worker --device PROFILE|cuda:N [--health] [--driver]   bad_worker --compile
 //   bad_worker --start segfault|hang|exit|garbage|huge|lie|other|refuse
 //
-// BAD_WORKER_FOLDER names a folder for what it remembers from one process to the next. A file
+// FA_TUNE_BAD_WORKER_FOLDER names a folder for what it remembers from one process to the next. A file
 // `plan` in it gives accidents to kernels by their code: lines of a code hash and what becomes of
 // it.
 
@@ -21,15 +21,15 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/code_hash.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
+#include "engine/worker/sandbox.hpp"
 #include "engine/worker/worker_main.hpp"
+#include "tests/engine/worker/hostile_actions.hpp"
 #include "tests/forwarding_device.hpp"
 
 using namespace fa_tune;
@@ -38,6 +38,8 @@ using namespace fa_tune::kernel;
 using namespace fa_tune::worker;
 
 namespace {
+
+constexpr std::uint64_t kMemory = std::uint64_t{8} << 30;
 
 void write_raw(const std::string& bytes) {
   // Frames go to the first file that was free when the worker began: 4 for a device, whose 3 is the
@@ -61,7 +63,7 @@ struct Memory {
 
 Memory* memory() {
   static Memory* const mapped = [] {
-    const std::string folder = environment("BAD_WORKER_FOLDER");
+    const std::string folder = environment("FA_TUNE_BAD_WORKER_FOLDER");
     if (folder.empty()) return static_cast<Memory*>(nullptr);
     const int file = open((folder + "/memory").c_str(), O_RDWR | O_CREAT, 0600);
     if (file < 0 || ftruncate(file, sizeof(Memory)) != 0) std::abort();
@@ -100,31 +102,15 @@ void misbehave(const std::string& how) {
   }
 }
 
-std::string told(long outcome) { return outcome < 0 ? std::strerror(errno) : "done"; }
-
-// What became of something that a worker has no business with.
-std::string what_came(const std::string& name) {
-  if (name == "try_exec") return told(execl("/bin/true", "true", nullptr));
-  if (name == "try_fork") return told(fork());
-  if (name == "try_socket") return told(socket(AF_INET, SOCK_STREAM, 0));
-  if (name == "try_kill") return told(kill(getppid(), 0));
-  if (name == "try_trace") return told(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr));
-  const std::string file = environment("BAD_WORKER_FOLDER") + "/written";
-  if (name == "try_write") return told(open(file.c_str(), O_WRONLY | O_CREAT, 0600));
-  if (name == "try_remove") return told(unlink(file.c_str()));
-  if (name == "try_read") return told(open("/proc/self/maps", O_RDONLY));
-  if (name == "try_thread") {
-    std::thread([] {}).join();
-    return "done";
-  }
-  if (name == "try_memory") {
-    // Sixteen terabytes that are only promised: refused by nothing but a limit.
-    const std::size_t much = std::size_t{1} << 44;
-    constexpr int kPromised = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* room = mmap(nullptr, much, PROT_NONE, kPromised, -1, 0);
-    return room == MAP_FAILED ? "no memory" : "done";
-  }
-  return "no such thing";
+// What becomes of kernels, by their code. Read before the worker is limited.
+const std::map<std::string, std::string>& plan() {
+  static const std::map<std::string, std::string> read = [] {
+    std::ifstream file(std::filesystem::path(environment("FA_TUNE_BAD_WORKER_FOLDER")) / "plan");
+    std::map<std::string, std::string> all;
+    for (std::string hash, accident; file >> hash >> accident;) all.emplace(hash, accident);
+    return all;
+  }();
+  return read;
 }
 
 // The emulator, with accidents.
@@ -155,7 +141,8 @@ class Accidents final : public test::ForwardingDevice {
     const std::string& name = names_[launch.kernel];
     if (name == "tell_fills") return std::unexpected(Fault{FaultKind::trap, filled_});
     misbehave(name);
-    if (name.starts_with("try_")) return std::unexpected(Fault{FaultKind::trap, what_came(name)});
+    if (name.starts_with("try_"))
+      return std::unexpected(Fault{FaultKind::trap, test::try_action(name.substr(4))});
     // As a GPU does it: what went wrong is known, and the context is dead.
     if (name == "sticky") {
       lost_ = true;
@@ -171,10 +158,8 @@ class Accidents final : public test::ForwardingDevice {
  private:
   DeviceInfo info_;
   static std::string planned(const KernelImage& image) {
-    std::ifstream plan(std::filesystem::path(environment("BAD_WORKER_FOLDER")) / "plan");
-    const std::string code = ptx_code_hash(image.bytes);
-    for (std::string hash, accident; plan >> hash >> accident;)
-      if (hash == code) return accident;
+    const auto accident = plan().find(ptx_code_hash(image.bytes));
+    if (accident != plan().end()) return accident->second;
     return image.kernel.substr(0, image.kernel.find(':'));
   }
 
@@ -188,6 +173,9 @@ class BadCompiler final : public Compiler {
  public:
   CompileOutcome compile(const CompileRequest& request) override {
     misbehave(request.source.text);
+    if (request.source.text.starts_with("try_"))
+      return std::unexpected(
+          CompileFailure{test::try_action(request.source.text.substr(4)), "", true});
     if (request.source.text == "long_log")
       return std::unexpected(CompileFailure{"no", std::string(std::size_t{100} << 20, 'x'), true});
     Compiled compiled;
@@ -210,18 +198,27 @@ int main(int argc, char** argv) {
   }
   WorkerEnd end(0);
   memory();
+  plan();
   const std::string start = options["--start"];
   misbehave(start);
   if (options.contains("--compile"))
-    _exit(serve_compiler(end, [] { return std::make_unique<BadCompiler>(); }));
+    _exit(serve_compiler(
+        end,
+        {{}, [] { return std::make_unique<BadCompiler>(); }, [] { return Folders{}; }, kMemory}));
   DeviceWork work;
+  const std::string name = options["--device"];
+  const bool cuda = name.starts_with("cuda");
+  // The emulator's profile lies where a driver's worker reads nothing.
+  std::unique_ptr<Device> emulated;
+  if (!cuda && start != "refuse") emulated = open_device("emulator:" + name, {}, FA_TUNE_ROOT);
   work.open = [&]() -> std::unique_ptr<Device> {
     if (start == "refuse") throw UserError("this device is refused");
     if (memory() != nullptr && memory()->wedged) throw MachineError("the device is wedged");
     return std::make_unique<Accidents>(
-        open_device("emulator:" + options["--device"], {}, FA_TUNE_ROOT), options["--uuid"]);
+        cuda ? open_device(name, {}, FA_TUNE_ROOT) : std::move(emulated), options["--uuid"]);
   };
+  work.memory = kMemory;
   work.health = options.contains("--health");
-  work.emulated = !options.contains("--driver");
+  work.emulated = !cuda && !options.contains("--driver");
   _exit(serve_device(end, work));
 }

@@ -38,7 +38,7 @@ TEST_CASE("a compiler in another process is the compiler") {
 
 TEST_CASE("a source that ends its compiler is refused, the others are not") {
   test::ScratchFolder folder;
-  setenv("BAD_WORKER_FOLDER", folder.path().c_str(), 1);
+  setenv("FA_TUNE_BAD_WORKER_FOLDER", folder.path().c_str(), 1);
   RemoteCompilerOptions impatient = compiler_options();
   impatient.deadline = std::chrono::milliseconds(1000);
   const auto compiler = open_remote_compiler(impatient);
@@ -64,7 +64,16 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
     else
       CHECK(test::has(outcome.error().message, "the compiler ended over it, twice: "));
   }
-  unsetenv("BAD_WORKER_FOLDER");
+  unsetenv("FA_TUNE_BAD_WORKER_FOLDER");
+}
+
+TEST_CASE("a source that is too large for a message is the source's fault") {
+  const auto compiler = open_remote_compiler(compiler_options());
+  const auto outcome = compiler->compile(cuda_source(std::string(std::size_t{100} << 20, ' ')));
+  REQUIRE_FALSE(outcome.has_value());
+  CHECK(outcome.error().message ==
+        "the source has 104857600 bytes; a compiler takes at most 33554432");
+  CHECK(compiler->compile(cuda_source("next")).has_value());
 }
 
 }  // namespace fa_tune::test

@@ -36,8 +36,8 @@ RemoteOptions options(milliseconds launch = Deadlines::of_emulator().launch) {
 // Where the workers of one test remember what they did.
 class Memory {
  public:
-  Memory() { setenv("BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
-  ~Memory() { unsetenv("BAD_WORKER_FOLDER"); }
+  Memory() { setenv("FA_TUNE_BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
+  ~Memory() { unsetenv("FA_TUNE_BAD_WORKER_FOLDER"); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "tools/bench/clock/clock.hpp"

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "tools/bench/microbench/microbench.hpp"

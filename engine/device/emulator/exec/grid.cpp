@@ -1,6 +1,7 @@
 #include "engine/device/emulator/exec/grid.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <limits>
@@ -28,6 +29,10 @@ constexpr std::uint64_t kFew = 32;
 constexpr std::uint64_t kVainLooks = 1600;
 constexpr std::uint64_t kVainLooksEach = 4;
 
+// What a block counts for beside its instructions, of a launch's budget: setting it up. Without it
+// a grid of empty blocks would be free.
+constexpr std::uint64_t kSetUp = 1000;
+
 // A cluster that has begun.
 struct Flight {
   std::uint64_t number = 0;
@@ -43,7 +48,10 @@ class GridRun {
  public:
   GridRun(const LaunchContext& context, ClusterOrder order, Recording recording,
           std::uint64_t whole_up_to)
-      : context_(context), order_(std::move(order)), recording_(recording) {
+      : context_(context),
+        order_(std::move(order)),
+        recording_(recording),
+        launch_left_(context.launch_budget) {
     context_.between_blocks = &between_blocks_;
     whole_up_to_ = whole_up_to;
     deciding_ = order_.sampled_only();
@@ -55,6 +63,7 @@ class GridRun {
       ++running_;
       lock.unlock();
       if (!flight->begun) {
+        take_off(launch_left_, kSetUp * context_.config.cluster.count());
         flight->cluster->begin(flight->number, flight->record.get());
         flight->begun = true;
       }
@@ -200,10 +209,15 @@ class GridRun {
 
   // The launch may execute no more. Diagnostic that others are about to find says more.
   void end_unfinished() {
+    const std::string& kernel = context_.program->kernel;
     note(std::numeric_limits<std::uint64_t>::max(),
-         Diagnostic{DiagnosticKind::unfinished,
-                    context_.program->kernel +
-                        ": the instructions that may be executed for it were used up"});
+         launch_left_.load() == 0
+             ? Diagnostic{DiagnosticKind::timeout,
+                          fmt::format("{}: its {} blocks have executed more instructions together "
+                                      "than a launch may on the emulator",
+                                      kernel, context_.config.grid.count())}
+             : Diagnostic{DiagnosticKind::unfinished,
+                          kernel + ": the instructions that may be executed for it were used up"});
     drop(waiting_, 0);
     drop(interrupted_, 0);
   }
@@ -225,13 +239,16 @@ class GridRun {
   }
 
   std::uint64_t allowance() const {
-    return context_.allowance == nullptr ? std::numeric_limits<std::uint64_t>::max()
-                                         : context_.allowance->load();
+    const std::uint64_t left = launch_left_.load();
+    return context_.allowance == nullptr ? left : std::min(left, context_.allowance->load());
   }
   void spend(std::uint64_t executed) {
-    if (context_.allowance == nullptr) return;
-    std::uint64_t left = context_.allowance->load();
-    while (!context_.allowance->compare_exchange_weak(left, left - std::min(left, executed))) {
+    take_off(launch_left_, executed);
+    if (context_.allowance != nullptr) take_off(*context_.allowance, executed);
+  }
+  static void take_off(std::atomic<std::uint64_t>& from, std::uint64_t executed) {
+    std::uint64_t left = from.load();
+    while (!from.compare_exchange_weak(left, left - std::min(left, executed))) {
     }
   }
 
@@ -241,6 +258,7 @@ class GridRun {
   std::condition_variable changed_;
   ClusterOrder order_;
   Recording recording_;
+  std::atomic<std::uint64_t> launch_left_;  // of its budget
   std::uint64_t whole_up_to_ = 0;
   bool deciding_ = false;  // the first of a sample runs alone: it tells whether all others will
   std::uint64_t running_ = 0;

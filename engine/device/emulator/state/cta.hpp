@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -92,7 +94,9 @@ struct LaunchContext {
   LaunchConfig config;
   std::span<const std::byte> parameters;
   const GlobalMemory* memory = nullptr;
-  std::uint64_t budget = 0;        // warp instructions a CTA may execute
+  std::uint64_t budget = 0;  // warp instructions a CTA may execute
+  // All CTAs together, with something for each.
+  std::uint64_t launch_budget = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t interleaving = 0;  // the number of an Interleaving
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/source/include_flattening.hpp"
 #include "engine/util/hash.hpp"
 #include "tests/helpers.hpp"

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/hash.hpp"
 
 namespace fa_tune::test {

@@ -2,6 +2,7 @@
 
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/kernel/compile/compiler_log.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/hash.hpp"
 
 namespace fa_tune::test {

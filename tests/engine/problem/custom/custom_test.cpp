@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/report/export.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
@@ -19,6 +20,7 @@
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/one_trial.hpp"
 #include "tests/engine/tuner/listeners.hpp"
+#include "tests/reference_on_emulator.hpp"
 
 namespace fa_tune::test {
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/emulated.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/self_test/fault_file.hpp"

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/random.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"

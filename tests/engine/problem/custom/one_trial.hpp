@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/listeners.hpp"

@@ -12,6 +12,7 @@
 #include "engine/device/local/emulated.hpp"
 #include "engine/gate/reference_run.hpp"
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/random.hpp"

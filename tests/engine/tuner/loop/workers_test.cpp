@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/util/error.hpp"
 #include "engine/worker/remote_device.hpp"
@@ -65,8 +66,8 @@ RemoteOptions remote() {
 // Which kernels end their process, and how, for all workers of a test.
 class Plan {
  public:
-  Plan() { setenv("BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
-  ~Plan() { unsetenv("BAD_WORKER_FOLDER"); }
+  Plan() { setenv("FA_TUNE_BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
+  ~Plan() { unsetenv("FA_TUNE_BAD_WORKER_FOLDER"); }
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 

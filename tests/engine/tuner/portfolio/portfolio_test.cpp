@@ -7,6 +7,7 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/measure/process_series.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/report/export.hpp"
 #include "engine/tuner/profiling/predicted_profile.hpp"
 #include "engine/util/error.hpp"

@@ -13,6 +13,7 @@
 
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/tuner/listeners.hpp"

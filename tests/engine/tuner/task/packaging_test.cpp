@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/error.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/one_trial.hpp"

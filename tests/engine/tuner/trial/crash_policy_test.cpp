@@ -125,14 +125,33 @@ TEST_CASE("a try is explained by what the device says of the kernel, and by noth
     return attempt_once(device, [&] { device.died.push_back({kind, "gone"}); });
   };
   CHECK_FALSE(attempt_once(device, [] {}).death);
-  for (const FaultKind kind :
-       {FaultKind::died, FaultKind::gone, FaultKind::timeout, FaultKind::device_lost}) {
+  for (const FaultKind kind : {FaultKind::died, FaultKind::killed, FaultKind::gone,
+                               FaultKind::timeout, FaultKind::device_lost}) {
     CAPTURE(to_text(kind));
     CHECK(dying_with(kind).unexplained());
   }
   const Attempt illegal = dying_with(FaultKind::out_of_bounds);
   CHECK(illegal.death);
   CHECK_FALSE(illegal.unexplained());
+}
+
+TEST_CASE("a process that is killed from outside charges no kernel, however often") {
+  Mortal device;
+  int tries = 0;
+  const Attempt ended = run_with_retry(device, [&] {
+    if (++tries <= 20) device.died.push_back({FaultKind::killed, "launch: signal 9 (Killed)"});
+  });
+  CHECK(tries == 21);
+  CHECK_FALSE(ended.charge);
+  CHECK_FALSE(ended.death);
+  // Two deaths of its own are still its own, whoever kills in between.
+  tries = 0;
+  const Attempt own = run_with_retry(device, [&] {
+    const bool kills = ++tries % 2 == 0;
+    device.died.push_back(kills ? Fault{FaultKind::killed, "launch: signal 9"} : kSegfault);
+  });
+  CHECK(tries == 3);
+  CHECK(text_of(own.charge) == "crash: the process that ran it was lost twice: launch: signal 11");
 }
 
 TEST_CASE("what a machine could not do while a process ended is no error of the machine's") {

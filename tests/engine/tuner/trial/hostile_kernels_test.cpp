@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/util/file.hpp"
 #include "engine/worker/remote_device.hpp"

@@ -9,6 +9,7 @@
 
 #include "db/store.hpp"
 #include "engine/device/local/emulated.hpp"
+#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/tuner/listeners.hpp"

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Workers that somebody else kills, as a system does that is short of memory: 200 of them, every 0.1 s and at
+# random moments. No kernel is charged with it, and the trials are those of an undisturbed search.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+# Compilers are to be hit too.
+export FA_TUNE_CACHE=$work/cache
+small_space small.yaml
+scale_space
+fingerprint() { "$program" db check "$1" | sed -n 's/.*fingerprint \([0-9a-f]\{64\}\)$/\1/p'; }
+
+# kill_one ENGINE: any of its workers.
+kills=0
+kill_one() {
+  local workers
+  mapfile -t workers < <(pgrep --parent "$1" || true)
+  if [ ${#workers[@]} -eq 0 ]; then return; fi
+  if kill -KILL "${workers[RANDOM % ${#workers[@]}]}" 2>/dev/null; then kills=$((kills + 1)); fi
+}
+
+# disturbed DB PAUSE UNTIL SEARCH...: as long as it goes on and there have been fewer kills than UNTIL.
+disturbed() {
+  local db=$1 pause=$2 until=$3 engine
+  shift 3
+  rm -rf "$FA_TUNE_CACHE"
+  "$program" evolve "$@" --db "$db" >"$work/out" 2>"$work/err" &
+  engine=$!
+  while kill -0 "$engine" 2>/dev/null; do
+    if [ "$pause" = random ]; then sleep "0.$((RANDOM % 3))$((RANDOM % 10))"; else sleep "$pause"; fi
+    if [ "$kills" -lt "$until" ]; then kill_one "$engine"; fi
+  done
+  status=0
+  wait "$engine" || status=$?
+}
+
+# hold NAME PAUSE KILLS SEARCH...: searches until so many workers have been killed.
+hold() {
+  local name=$1 pause=$2 until=$((kills + $3)) round=0 expected
+  shift 3
+  try "$program" evolve "$@" --db "$name.db"
+  check "$name: left alone it succeeds" equal "$status" 0
+  expected=$(fingerprint "$name.db")
+  while [ "$kills" -lt "$until" ] && [ "$round" -lt 40 ]; do
+    round=$((round + 1))
+    disturbed "$name$round.db" "$pause" "$until" "$@"
+    check "$name, round $round: succeeds (its words: $(tail -n 1 "$work/err"))" equal "$status" 0
+    check "$name, round $round: the same trials" equal "$(fingerprint "$name$round.db")" "$expected"
+    check "$name, round $round: no kernel is charged" equal \
+      "$(sql "$name$round.db" "SELECT count(*) FROM trials WHERE finding IN ('crash', 'hang')")" 0
+  done
+  check "$name: there is a fingerprint" test -n "$expected"
+  check "$name: as many kills as were wanted" equal "$kills" "$until"
+  echo "$name: $round searches"
+}
+
+RANDOM=7
+hold regular 0.1 100 --space small.yaml --seed 1 --budget 60 --device 'emulator:l4*2'
+hold random random 100 --space scale.yaml --seed 1 --budget 12 --device emulator:l4
+echo "$kills workers were killed"
+finish
