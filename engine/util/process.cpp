@@ -88,7 +88,8 @@ struct Pipe {
 
 Pipe make_pipe(bool child_reads, std::size_t given) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw MachineError("no pipe could be made for a process");
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw MachineError(std::string("no pipe could be made for a process: ") + std::strerror(errno));
   Pipe pipe{File(ends[child_reads ? 1 : 0]), File(ends[child_reads ? 0 : 1])};
   pipe.theirs = out_of_the_way(pipe.theirs.get(), given);
   fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK);
