@@ -73,8 +73,10 @@ struct Directive {
   bool seems_comment = false;  // within /* */, unless a string looks like their beginning
 };
 
-// A text of nothing but comments' ends and marks would be looked at once for each of them.
-constexpr std::size_t kMostLooks = 64;
+// A text of nothing but comments' ends and marks would be looked at once for each of them, and
+// macros once for each condition. How often a text may be looked at for either.
+constexpr std::size_t kMostLooks = 4;
+constexpr std::size_t kMostReached = 64;
 
 // What may be one: a mark with nothing but blanks and comments before it on its line. What a
 // comment that began on an earlier line holds looks like text, and ends with its mark. Nothing
@@ -199,7 +201,7 @@ class Check {
       const std::string text = std::move(open.back());
       open.pop_back();
       looked_ += text.size();
-      if (looked_ > kMostLooks * text_.size())
+      if (looked_ > kMostReached * text_.size())
         refuse("its source has too many conditions on macros");
       for (const std::string_view mark : {"##", "%:%:", "?\?=?\?="}) pastes |= text.contains(mark);
       for (auto word = next_word(text, 0); word; word = next_word(text, word->end())) {
