@@ -36,7 +36,8 @@ int complain(const std::string& what, int code) {
 // What a command prints may come from a stranger's file: a terminal must not act on it. Bytes that
 // are data go past it (tools/commands/emulate.cpp).
 FILE* visible_output() {
-  static fa_tune::VisibleText text;
+  // Never destroyed: what is left in the stream is written when all else is gone.
+  static auto& text = *new fa_tune::VisibleText;
   static FILE* const raw = stdout;
   const auto write = [](void*, const char* bytes, std::size_t size) -> ssize_t {
     const std::string shown = text.take({bytes, size});
