@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "engine/model/interval.hpp"
+#include "engine/util/json_limits.hpp"
 
 namespace fa_tune::db {
 
@@ -76,6 +77,9 @@ inline std::optional<Interval> interval_of(const SQLite::Statement& row, int fir
 // text. Throws SQLite::Exception as for a damaged page.
 inline std::string json_of(const SQLite::Column& column, char first) {
   std::string text = column.getString();
+  if (const auto excess = json_excess(text))
+    throw SQLite::Exception(std::string("column ") + column.getName() + ": " + *excess,
+                            SQLITE_CORRUPT);
   if (!text.starts_with(first) || !nlohmann::json::accept(text))
     throw SQLite::Exception(std::string("column ") + column.getName() + " holds no JSON",
                             SQLITE_CORRUPT);

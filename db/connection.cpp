@@ -4,7 +4,9 @@
 #include <string_view>
 #include <system_error>
 
+#include <linux/magic.h>
 #include <sqlite3.h>
+#include <sys/vfs.h>
 
 #include "db/backup.hpp"
 #include "db/failure.hpp"
@@ -16,6 +18,9 @@
 namespace fa_tune::db {
 namespace {
 
+// Of a text in a row, and of a row. The longest of ours are sources and spaces, a megabyte at most.
+constexpr int kLongestValue = 32 << 20;
+
 // SQLite takes a file of one byte for an empty one, and would write over it.
 bool starts_as_database(const std::string& path) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
@@ -26,6 +31,14 @@ bool starts_as_database(const std::string& path) {
   return file.gcount() == 0 || start == magic;
 }
 
+// What the kernel makes up while it is read calls itself a regular file. Some of it never ends, and
+// some waits for more.
+bool is_made_up(const std::string& path) {
+  struct statfs system {};
+  return statfs(path.c_str(), &system) == 0 &&
+         (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
+}
+
 void check_path(const std::string& path, Store::Mode mode) {
   if (path.empty()) throw UserError("the database's name is empty; name a file with --db");
   std::error_code error;
@@ -33,7 +46,7 @@ void check_path(const std::string& path, Store::Mode mode) {
   if (std::filesystem::is_directory(status))
     throw UserError(path + ": is a folder, expected a database file");
   if (std::filesystem::exists(status)) {
-    if (!std::filesystem::is_regular_file(status))
+    if (!std::filesystem::is_regular_file(status) || is_made_up(path))
       throw UserError(path + ": is not a plain file, expected a database file");
     if (!starts_as_database(path))
       throw UserError(path + ": is not a database; expected one that fa-tune made, or a new name");
@@ -53,6 +66,7 @@ std::unique_ptr<SQLite::Database> open_file(const std::filesystem::path& path, i
   const std::string plain = path.is_absolute() ? path.string() : "./" + path.string();
   auto db = std::make_unique<SQLite::Database>(plain, flags, kBusyTimeoutMs);
   sqlite3_extended_result_codes(db->getHandle(), 1);
+  sqlite3_limit(db->getHandle(), SQLITE_LIMIT_LENGTH, kLongestValue);
   return db;
 }
 
@@ -142,6 +156,9 @@ std::unique_ptr<SQLite::Database> open_connection(const std::filesystem::path& p
   }
   auto db = open_as_it_is(path);
   return translating_failures(name, [&] {
+    // What a view or a trigger in the place of a table of ours would run need never end.
+    if (const std::string changed = changed_schema(*db); !changed.empty())
+      throw_damaged(name, changed);
     if (identify(*db).schema == newest_schema()) return std::move(db);
     return up_to_date_copy(*db, name);
   });

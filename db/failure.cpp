@@ -39,6 +39,9 @@ void throw_database_failure(const std::string& path, const SQLite::Exception& fa
           path));
     case SQLITE_NOMEM:
       throw MachineError(fmt::format("{}: out of memory; free some and try again", path));
+    case SQLITE_TOOBIG:
+      throw UserError(fmt::format(
+          "{}: holds a text larger than any that fa-tune writes; restore a copy", path));
     case SQLITE_NOTADB:
       throw UserError(fmt::format(
           "{}: is not a database; expected one that fa-tune made, or a new name", path));

@@ -44,6 +44,12 @@ bool is_at(int descriptor, const std::string& file) {
          held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
+// A file with a second name is somebody's, too.
+bool is_plain(int descriptor) {
+  struct stat held {};
+  return fstat(descriptor, &held) == 0 && S_ISREG(held.st_mode) && held.st_nlink <= 1;
+}
+
 std::string holder(int descriptor, std::int64_t run) {
   char text[kNote] = {};
   if (pread(descriptor, text, sizeof text - 1, run * kNote) <= 0) return "another process";
@@ -93,7 +99,8 @@ RunLease::~RunLease() {
 }
 
 std::string RunLease::holder_of(const std::filesystem::path& database, std::int64_t run) {
-  const int descriptor = open(beside(database).c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor =
+      open(beside(database).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {};
   flock range = one_byte(F_RDLCK, run);
   const bool held = fcntl(descriptor, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
@@ -105,7 +112,16 @@ std::string RunLease::holder_of(const std::filesystem::path& database, std::int6
 // Who was last may take the file away between our opening and locking it: then there is a new one.
 void RunLease::open_shared() {
   for (;;) {
-    descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    // A link there is somebody's: to follow it would write into another file of the user's.
+    descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (descriptor_ >= 0 && !is_plain(descriptor_)) {
+      close(descriptor_);
+      throw UserError(file_ +
+                      ": is not a plain file; a lock of fa-tune's belongs there, take it away");
+    }
+    if (descriptor_ < 0 && errno == ELOOP)
+      throw UserError(file_ +
+                      ": is a symbolic link; a lock of fa-tune's belongs there, take it away");
     if (descriptor_ < 0)
       throw UserError(fmt::format("{}: cannot be made: {}; check the permissions of its folder",
                                   file_, std::strerror(errno)));

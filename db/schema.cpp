@@ -37,6 +37,10 @@ void check_identity(const Identity& identity, const std::string& path, Store::Mo
     throw UserError(path +
                     ": is a database of another program; expected one that fa-tune made, or a new "
                     "name");
+  if (identity.schema < 0)
+    throw UserError(
+        fmt::format("{}: says that it is of schema {}, which there never was; restore a copy", path,
+                    identity.schema));
   if (identity.schema > newest_schema())
     throw UserError(fmt::format(
         "{}: was written by a newer fa-tune (schema {}, this one knows {}); use that one", path,
@@ -77,6 +81,18 @@ std::string changed_schema(SQLite::Database& db) {
     found.bind(2, name);
     if (!found.executeStep()) return type + " " + name + " is missing";
     if (found.getColumn(0).getString() != sql) return type + " " + name + " was changed";
+  }
+  SQLite::Statement known(fresh, "SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ?");
+  SQLite::Statement more(db,
+                         "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type NOT "
+                         "IN ('table', 'view')");
+  while (more.executeStep()) {
+    const std::string type = more.getColumn(0).getString();
+    const std::string name = more.getColumn(1).getString();
+    known.reset();
+    known.bind(1, type);
+    known.bind(2, name);
+    if (!known.executeStep()) return type + " " + name + " was added";
   }
   return "";
 }

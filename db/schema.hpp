@@ -26,7 +26,8 @@ struct Identity {
 Identity identify(SQLite::Database& db);
 
 // The first table, index, trigger or view that differs from what the migrations up to the file's
-// schema make, in a line; empty if there is none. What a user has added does not count.
+// schema make, in a line; empty if there is none. A user's own tables and views do not count: what
+// is asked of ours does not reach them. A trigger or an index of his on ours does.
 std::string changed_schema(SQLite::Database& db);
 
 // Throws UserError for another program's database and for a newer schema; for an empty one in read

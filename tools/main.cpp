@@ -2,14 +2,18 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
 #include <span>
 #include <string>
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/printable.hpp"
 #include "tools/commands/command.hpp"
 
 namespace {
@@ -24,9 +28,25 @@ const std::map<std::string, fa_tune::LogLevel> kLevels = {{"debug", fa_tune::Log
                                                           {"warning", fa_tune::LogLevel::warning},
                                                           {"error", fa_tune::LogLevel::error}};
 
-int complain(const char* what, int code) {
-  std::fprintf(stderr, "fa-tune: %s\n", what);
+int complain(const std::string& what, int code) {
+  std::fprintf(stderr, "fa-tune: %s\n", fa_tune::message_line(what).c_str());
   return code;
+}
+
+// What a command prints may come from a stranger's file: a terminal must not act on it. Bytes that
+// are data go past it (tools/commands/emulate.cpp).
+FILE* visible_output() {
+  // Never destroyed: what is left in the stream is written when all else is gone.
+  static auto& text = *new fa_tune::VisibleText;
+  static FILE* const raw = stdout;
+  const auto write = [](void*, const char* bytes, std::size_t size) -> ssize_t {
+    const std::string shown = text.take({bytes, size});
+    const bool taken = std::fwrite(shown.data(), 1, shown.size(), raw) == shown.size();
+    return taken && std::fflush(raw) == 0 ? static_cast<ssize_t>(size) : 0;
+  };
+  FILE* const made = fopencookie(nullptr, "w", {nullptr, write, nullptr, nullptr});
+  if (made != nullptr && isatty(STDOUT_FILENO) == 1) setvbuf(made, nullptr, _IOLBF, BUFSIZ);
+  return made == nullptr ? raw : made;
 }
 
 // What CLI11 says in several lines, in one.
@@ -98,14 +118,23 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  stdout = visible_output();
   try {
     return run(argc, argv);
   } catch (const fa_tune::UserError& error) {
     return complain(error.what(), kUserError);
   } catch (const fa_tune::MachineError& error) {
     return complain(error.what(), kMachineError);
+  } catch (const nlohmann::json::exception& error) {
+    // Our own files are read where they are written; this is one that somebody changed.
+    return complain(
+        std::string("what a file or a database holds as JSON is not what fa-tune writes: ") +
+            fa_tune::printable(error.what(), fa_tune::kLongestReason),
+        kUserError);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory: this machine has less than what was asked for takes",
+                    kMachineError);
   } catch (const std::exception& error) {
-    return complain((std::string("internal error, please report it: ") + error.what()).c_str(),
-                    kOwnError);
+    return complain(std::string("internal error, please report it: ") + error.what(), kOwnError);
   }
 }

@@ -83,7 +83,7 @@ bool is_arch(const std::string& text) {
 }
 
 DeviceProfile read_profile(const std::filesystem::path& file) {
-  const YamlNode root = YamlNode::parse(read_file(file), file);
+  const YamlNode root = YamlNode::parse(read_file(file, kYamlFile), file);
   check_known_keys(root);
   DeviceProfile profile;
   profile.name = root.at("name").name("name");

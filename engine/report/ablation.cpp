@@ -10,6 +10,8 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -216,7 +218,7 @@ std::string ablation_json(const Ablation& ablation, const db::RunRow& run) {
 
 Ablation read_ablation(const std::string& text, const std::string& file) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = require_json<Json>(text);
     Ablation ablation;
     json.at("trial").get_to(ablation.trial);
     json.at("device").get_to(ablation.device_name);
@@ -229,7 +231,8 @@ Ablation read_ablation(const std::string& text, const std::string& file) {
     json.at("rows").get_to(ablation.rows);
     return ablation;
   } catch (const std::exception& error) {
-    throw UserError(file + ": is not what 'fa-tune ablate --format json' writes: " + error.what());
+    throw UserError(file + ": is not what 'fa-tune ablate --format json' writes: " +
+                    printable(error.what(), kLongestReason));
   }
 }
 

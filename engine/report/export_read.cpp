@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/report/export.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/source/named_files.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -75,6 +79,7 @@ std::string read_block(Lines& lines, const std::string& file) {
 class Block {
  public:
   Block(const std::string& text, std::string file, int line) : file_(std::move(file)), line_(line) {
+    if (const auto excess = json_excess(text)) fail(*excess);
     try {
       json_ = Json::parse(text);
     } catch (const nlohmann::json::parse_error& error) {
@@ -86,7 +91,7 @@ class Block {
     if (!json_.is_object()) fail("expected a JSON object");
     for (const auto& [key, value] : json_.items())
       if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-        fail("unknown key \"" + key + "\"");
+        fail("unknown key " + quote_text(key));
     for (const char* const key : kKeys)
       if (!json_.contains(key)) fail(std::string("the key \"") + key + "\" is missing");
   }
@@ -94,6 +99,22 @@ class Block {
   std::string text(const char* key) const {
     if (!json_[key].is_string()) fail(std::string("\"") + key + "\" must be a string");
     return json_[key].get<std::string>();
+  }
+
+  // Of a profile or an architecture: what could be a path is none.
+  std::string name(const char* key) const {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    std::string name = text(key);
+    if (name.empty() || !std::ranges::all_of(name, plain))
+      fail(std::string("\"") + key + "\" must be a name, found " + quote_text(name));
+    return name;
+  }
+
+  std::string kernel(const char* key) const {
+    std::string name = text(key);
+    if (!source::is_kernel_name(name))
+      fail(std::string("\"") + key + "\" must be the name of a kernel, found " + quote_text(name));
+    return name;
   }
 
   Config settings(const char* key) const {
@@ -135,11 +156,11 @@ Exported parse_exported(const std::string& text, const std::string& file) {
   const int first = lines.number() + 1;
   const Block block(read_block(lines, file), file, first);
   Exported exported;
-  exported.template_name = block.text("template");
+  exported.template_name = block.name("template");
   exported.manifest_text = block.lines("manifest");
-  exported.kernel = block.text("kernel");
-  exported.arch = block.text("arch");
-  exported.target = block.text("target");
+  exported.kernel = block.kernel("kernel");
+  exported.arch = block.name("arch");
+  exported.target = block.name("target");
   exported.config = block.settings("config");
   exported.problem = block.text("problem");
   exported.settings = block.settings("settings").settings();
@@ -150,7 +171,7 @@ Exported parse_exported(const std::string& text, const std::string& file) {
 }
 
 Exported read_exported(const std::filesystem::path& path) {
-  return parse_exported(read_file(path), path.string());
+  return parse_exported(read_file(path, kExportedFile), path.string());
 }
 
 }  // namespace fa_tune::report

@@ -9,6 +9,7 @@
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -190,7 +191,8 @@ Profile read_profile(const std::string& text, const std::string& where) {
   try {
     return profile_of(Json::parse(text));
   } catch (const std::exception& error) {
-    throw UserError(where + ": is no profile as 'fa-tune profile' writes it: " + error.what());
+    throw UserError(where + ": is no profile as 'fa-tune profile' writes it: " +
+                    printable(error.what(), kLongestReason));
   }
 }
 

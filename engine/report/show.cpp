@@ -11,6 +11,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -21,7 +22,14 @@ class Page {
   void section(const std::string& title) { text_ += (text_.empty() ? "" : "\n") + title + '\n'; }
 
   void line(std::string label, const std::string& value) {
-    text_ += labelled("  ", std::move(label), value.empty() ? "-" : value, 18);
+    // No page is that long; what a stranger's database holds may be.
+    constexpr std::size_t kLongest = std::size_t{64} << 10;
+    const bool cut = value.size() > kLongest;
+    text_ += labelled("  ", std::move(label),
+                      value.empty() ? "-"
+                      : cut         ? VisibleText().take(value.substr(0, kLongest)) + "..."
+                                    : value,
+                      18);
   }
 
   // Lines that are laid out already.

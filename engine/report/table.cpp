@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/util/printable.hpp"
+
 namespace fa_tune::report {
 namespace {
 
@@ -35,7 +37,8 @@ std::vector<std::string> wrap_words(std::string_view text, std::size_t width) {
     const std::size_t end = std::min(text.find_first_of(kBlank, at), text.size());
     std::string_view word = text.substr(at, end - at);
     at = text.find_first_not_of(kBlank, end);
-    if (used > 0 && used + 1 + display_width(word) > width) {
+    std::size_t left = display_width(word);
+    if (used > 0 && used + 1 + left > width) {
       lines.emplace_back();
       used = 0;
     }
@@ -43,14 +46,14 @@ std::vector<std::string> wrap_words(std::string_view text, std::size_t width) {
       lines.back() += ' ';
       ++used;
     }
-    while (display_width(word) > width) {
+    for (; left > width; left -= width) {
       const std::size_t bytes = bytes_of(word, width);
       lines.back() += word.substr(0, bytes);
       lines.emplace_back();
       word.remove_prefix(bytes);
     }
     lines.back() += word;
-    used += display_width(word);
+    used += left;
   }
   return lines;
 }
@@ -74,6 +77,9 @@ std::string labelled(std::string_view margin, std::string label, std::string_vie
 void Table::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size())
     throw std::logic_error("a table's row must have a cell for each column");
+  // A name with a line end in it would begin a row.
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (columns_[i].align != Align::wrap) cells[i] = printable(cells[i], 3 * cells[i].size() + 3);
   rows_.push_back(std::move(cells));
 }
 

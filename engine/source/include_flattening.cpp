@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -133,7 +132,7 @@ class Flattener {
  private:
   void append(const fs::path& file) {
     seen_.insert(fs::weakly_canonical(file));
-    const std::string text = read_file(file);
+    const std::string text = read_file(file, kSourceFile);
     if (text.find('\0') != std::string::npos)
       throw UserError(file.string() + ": holds a zero byte, expected CUDA text");
     bool in_comment = false;
@@ -166,9 +165,7 @@ class Flattener {
   }
 
   static bool is_defaults(const fs::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    return std::getline(stream, line) && line.starts_with(kDefaults);
+    return read_file(file, kSourceFile).starts_with(kDefaults);
   }
 
   // Empty for a library's header that is nowhere here: the compiler knows it.

@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = 256 << 10;
-constexpr std::uintmax_t kMostArrayBytes = std::uintmax_t{2} << 30;
 
 // A folder that sources may lie in.
 bool holds(const fs::path& folder, const fs::path& source) {
@@ -76,13 +75,14 @@ std::vector<const YamlNode*> array_names(const YamlNode& root) {
 std::string array_entry(const YamlNode& node, const fs::path& own) {
   const std::string& name = node.text("file");
   std::error_code error;
-  const fs::path root = fs::weakly_canonical(own), at = fs::weakly_canonical(own / name);
+  const fs::path root = fs::weakly_canonical(own, error),
+                 at = fs::weakly_canonical(own / name, error);
+  if (error) node.fail(quote_text(name) + ": " + error.message());
   if (std::ranges::mismatch(root, at).in1 != root.end())
     node.fail(quote_text(name) + " lies outside " + root.string());
   if (!fs::is_regular_file(at, error)) node.fail("there is no file " + quote_text(at.string()));
-  if (fs::file_size(at, error) > kMostArrayBytes) node.fail(quote_text(name) + " is above 2 GiB");
   return fmt::format("  {}: {{at: {}, sha256: {}}}\n", to_json(Value(name)),
-                     to_json(Value(at.string())), sha256(read_file(at)));
+                     to_json(Value(at.string())), sha256_of_file(at, kArrayFile));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "engine/util/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <functional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -13,18 +13,81 @@
 
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune {
 
-std::string read_file(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path))
-    throw UserError(path.string() + ": is a folder, expected a file");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw UserError(path.string() + ": cannot be read: " + std::strerror(errno));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (stream.bad()) throw MachineError(path.string() + ": reading failed: " + std::strerror(errno));
-  return std::move(text).str();
+namespace {
+
+// Closes it, whatever is thrown meanwhile.
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+[[noreturn]] void refuse_to_read(const std::filesystem::path& path, int reason) {
+  throw UserError(path.string() + ": cannot be read: " + std::strerror(reason));
+}
+
+}  // namespace
+
+std::string bytes_in_words(std::uintmax_t bytes) {
+  constexpr std::uintmax_t kStep = 1024;
+  for (const char* const unit : {"bytes", "KiB", "MiB"}) {
+    if (bytes < kStep || bytes % kStep != 0) return std::to_string(bytes) + " " + unit;
+    bytes /= kStep;
+  }
+  return std::to_string(bytes) + " GiB";
+}
+
+namespace {
+
+// Hands `take` the file in order: first its size, then its bytes.
+void read_pieces(const std::filesystem::path& path, const FileKind& kind,
+                 const std::function<void(std::size_t)>& start,
+                 const std::function<void(std::string_view)>& take) {
+  // To open a pipe waits for who writes to it, unless one says not to.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat there {};
+  if (file.number < 0 || fstat(file.number, &there) != 0) refuse_to_read(path, errno);
+  if (S_ISDIR(there.st_mode)) throw UserError(path.string() + ": is a folder, expected a file");
+  if (!S_ISREG(there.st_mode))
+    throw UserError(path.string() + ": is not a plain file, expected one");
+  auto left = static_cast<std::uintmax_t>(there.st_size);
+  if (left > kind.most)
+    throw UserError(path.string() + ": is larger than " + bytes_in_words(kind.most) +
+                    ", the most that is read of " + std::string(kind.name));
+  start(left);
+  std::string piece(std::min<std::uintmax_t>(left, kMebibyte), '\0');
+  // What is written to it meanwhile is not read.
+  while (left > 0) {
+    const ssize_t got =
+        read(file.number, piece.data(), std::min<std::uintmax_t>(left, piece.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw MachineError(path.string() + ": reading failed: " + std::strerror(errno));
+    if (got == 0) return;  // it was cut meanwhile
+    take(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
+    left -= static_cast<std::uintmax_t>(got);
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, const FileKind& kind) {
+  std::string text;
+  read_pieces(
+      path, kind, [&](std::size_t size) { text.reserve(size); },
+      [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+std::string sha256_of_file(const std::filesystem::path& path, const FileKind& kind) {
+  Sha256 digest;
+  read_pieces(
+      path, kind, [](std::size_t) {}, [&](std::string_view piece) { digest.add(piece); });
+  return digest.hex();
 }
 
 namespace {

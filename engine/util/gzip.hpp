@@ -13,7 +13,8 @@ struct PackedText {
   bool cut = false;
 };
 
-// Throws UserError where the file cannot be read, and where it unpacks to more than 4 GiB.
+// Throws UserError where the file cannot be read, and where it or what it unpacks to is larger than
+// a table may be (file.hpp).
 PackedText read_packed(const std::filesystem::path& path);
 
 // The bytes as a gzip file, the same for the same bytes: no name and no time in its header.

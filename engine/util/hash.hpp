@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+struct evp_md_ctx_st;  // OpenSSL's
 
 namespace fa_tune {
 
@@ -11,5 +14,17 @@ namespace fa_tune {
 // spaces and cache entries.
 std::string sha256(std::string_view bytes);
 std::string sha256(std::span<const std::byte> bytes);
+
+// The same of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  void add(std::string_view piece);
+  // To be asked once.
+  std::string hex();
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+};
 
 }  // namespace fa_tune

@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "engine/util/printable.hpp"
+
 namespace fa_tune {
 namespace {
 
@@ -35,6 +37,9 @@ void set_log_level(LogLevel level) { logger().set_level(translate(level)); }
 
 bool is_logged(LogLevel level) { return logger().should_log(translate(level)); }
 
-void log_line(LogLevel level, const std::string& text) { logger().log(translate(level), text); }
+// What is told may quote a stranger's text.
+void log_line(LogLevel level, const std::string& text) {
+  logger().log(translate(level), VisibleText().take(text));
+}
 
 }  // namespace fa_tune

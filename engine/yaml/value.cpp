@@ -4,9 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune {
 namespace {
+
+std::string quote(const std::string& text) { return "'" + printable(text, kLongestQuote) + "'"; }
 
 std::string real_text(double number) {
   std::string text = fmt::format("{}", number);
@@ -69,8 +73,8 @@ std::string Config::to_json() const {
 }
 
 Config Config::from_json(const std::string& text) {
-  const auto object = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!object.is_object()) throw UserError("config '" + text + "': expected a JSON object");
+  const auto object = parse_json<nlohmann::ordered_json>(text);
+  if (!object.is_object()) throw UserError("config " + quote(text) + ": expected a JSON object");
   Config config;
   for (const auto& [name, value] : object.items()) {
     if (value.is_boolean())
@@ -82,7 +86,8 @@ Config Config::from_json(const std::string& text) {
     else if (value.is_string())
       config.set(name, value.get<std::string>());
     else
-      throw UserError("config '" + text + "': " + name + " must be a number, boolean or string");
+      throw UserError("config " + quote(text) + ": " + quote(name) +
+                      " must be a number, boolean or string");
   }
   return config;
 }

@@ -7,10 +7,11 @@
 
 #include <fmt/core.h>
 
+#include "engine/util/printable.hpp"
+
 namespace fa_tune {
 namespace {
 
-constexpr std::size_t kLongestQuote = 60;
 // Longer words are no slip of the pen, and edit distance is quadratic.
 constexpr std::size_t kLongestGuess = 100;
 
@@ -100,12 +101,7 @@ std::string quote_text(std::string_view text) {
   // Not in the middle of a UTF-8 character: its bytes behind the first are 10xxxxxx.
   while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) >> 6) == 2)
     --length;
-  std::string result = "'";
-  for (const char c : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    result += byte < 0x20 || byte == 0x7f ? '?' : c;
-  }
-  return result + (length < text.size() ? "...'" : "'");
+  return "'" + printable(text.substr(0, length), length) + (length < text.size() ? "...'" : "'");
 }
 
 bool is_identifier(std::string_view text) {

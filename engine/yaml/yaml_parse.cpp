@@ -9,6 +9,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include "engine/util/file.hpp"
 #include "engine/util/printable.hpp"
 #include "engine/yaml/value.hpp"
 #include "engine/yaml/yaml.hpp"
@@ -66,8 +67,9 @@ std::string YamlNode::flow() const {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostNodes = 200'000;  // aliases counted with all that they stand for
+// Aliases are counted with all that they stand for.
+constexpr std::size_t kMostNodes = 200'000;
+constexpr std::size_t kMostText = 2 * kYamlFile.most;
 constexpr std::size_t kDeepest = 64;
 
 }  // namespace
@@ -94,7 +96,7 @@ class YamlBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& at, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) refuse(at, "an alias inside what it stands for");
-    count(at, found->second.nodes);
+    count(mark(at), found->second.nodes, found->second.bytes);
     if (frames_.size() + found->second.depth > kDeepest) refuse_depth(at);
     const YamlNode copy = found->second.node;
     attach(copy, found->second.depth);
@@ -103,6 +105,7 @@ class YamlBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (!tag.empty() && tag != "?" && tag != "!") refuse(at, "tags are not used here");
+    count(mark(at), 0, value.size());
     YamlNode scalar = node(at, YamlNode::Kind::scalar);
     scalar.text_ = value;
     if (tag == "!") scalar.style_ = style_at(at);
@@ -126,6 +129,7 @@ class YamlBuilder : public YAML::EventHandler {
     YamlNode node;
     YAML::anchor_t anchor = 0;
     std::size_t nodes_before = 0;
+    std::size_t bytes_before = 0;
     std::size_t depth_below = 0;
     bool has_key = false;
     std::string key;
@@ -135,6 +139,7 @@ class YamlBuilder : public YAML::EventHandler {
   struct Anchored {
     YamlNode node;
     std::size_t nodes = 1;
+    std::size_t bytes = 0;  // of its scalars
     std::size_t depth = 0;
   };
 
@@ -158,10 +163,15 @@ class YamlBuilder : public YAML::EventHandler {
     return first == '|' || first == '>' ? YamlNode::Style::block : YamlNode::Style::quoted;
   }
 
-  void count(const YAML::Mark& at, std::size_t nodes) {
+  void count(const Mark& at, std::size_t nodes, std::size_t bytes) {
     nodes_ += nodes;
+    bytes_ += bytes;
+    if (bytes_ > kMostText)
+      throw UserError(prefix(at) + fmt::format("more than {} of text once aliases are written out",
+                                               bytes_in_words(kMostText)));
     if (nodes_ > kMostNodes)
-      refuse(at, fmt::format("more than {} nodes once aliases are written out", kMostNodes));
+      throw UserError(prefix(at) +
+                      fmt::format("more than {} nodes once aliases are written out", kMostNodes));
   }
 
   void open(const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor,
@@ -170,11 +180,12 @@ class YamlBuilder : public YAML::EventHandler {
     if (frames_.size() >= kDeepest) refuse_depth(at);
     if (!frames_.empty()) refuse_as_key(frames_.back(), mark(at));
     const std::size_t before = nodes_;
-    count(at, 1);
+    count(mark(at), 1, 0);
     Frame frame;
     frame.node = node(at, kind);
     frame.anchor = anchor;
     frame.nodes_before = before;
+    frame.bytes_before = bytes_;
     frames_.push_back(std::move(frame));
   }
 
@@ -182,8 +193,12 @@ class YamlBuilder : public YAML::EventHandler {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
     const std::size_t depth = frame.depth_below + 1;
-    if (frame.anchor != 0)
-      anchors_[frame.anchor] = {frame.node, nodes_ - frame.nodes_before, depth};
+    if (frame.anchor != 0) {
+      const std::size_t nodes = nodes_ - frame.nodes_before, bytes = bytes_ - frame.bytes_before;
+      // It is held a second time, for its aliases.
+      count(frame.node.mark_, nodes, bytes);
+      anchors_[frame.anchor] = {frame.node, nodes, bytes, depth};
+    }
     attach(std::move(frame.node), depth);
   }
 
@@ -191,7 +206,7 @@ class YamlBuilder : public YAML::EventHandler {
     ++nodes_;
     if (nodes_ > kMostNodes)
       throw UserError(prefix(added.mark_) + fmt::format("more than {} nodes", kMostNodes));
-    if (anchor != 0) anchors_[anchor] = {added, 1, 0};
+    if (anchor != 0) anchors_[anchor] = {added, 1, added.text_.size(), 0};
     attach(std::move(added), 0);
   }
 
@@ -231,13 +246,14 @@ class YamlBuilder : public YAML::EventHandler {
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 YamlNode YamlNode::parse(const std::string& text, const std::filesystem::path& file) {
   const std::string name = file.string();
-  if (text.size() > kMostBytes)
-    throw UserError(fmt::format("{}: is larger than {} bytes, the most a YAML file here may be",
-                                name, kMostBytes));
+  if (text.size() > kYamlFile.most)
+    throw UserError(fmt::format("{}: is larger than {}, the most that is read of {}", name,
+                                bytes_in_words(kYamlFile.most), kYamlFile.name));
   if (text.find('\0') != std::string::npos)
     throw UserError(name + ": holds a zero byte, expected YAML text");
   if (const auto at = first_not_utf8(text)) {

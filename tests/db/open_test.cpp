@@ -73,6 +73,16 @@ TEST_CASE("the connection has the settings that make a commit last") {
   CHECK(db->execAndGet("PRAGMA busy_timeout").getInt() == kBusyTimeoutMs);
 }
 
+TEST_CASE("what the kernel makes up is no database, whatever it calls itself") {
+  const ScratchFolder folder;
+  // To read the kernel's log may wait for ever.
+  std::filesystem::create_symlink("/proc/kmsg", folder / "log.db");
+  for (const Store::Mode mode : {Store::Mode::read, Store::Mode::write})
+    for (const std::filesystem::path& path :
+         {folder / "log.db", std::filesystem::path("/proc/self/status")})
+      CHECK(has(message_of<UserError>([&] { Store(path, mode); }), "is not a plain file"));
+}
+
 TEST_CASE("files that are not ours are refused and left alone") {
   const ScratchFolder folder;
   for (const std::string& bytes : {std::string("x"), std::string("not a database\n"),

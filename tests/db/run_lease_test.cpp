@@ -3,10 +3,12 @@
 #include <csignal>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace fa_tune::test {
@@ -133,6 +135,26 @@ TEST_CASE("many processes that come and go take away no lock of another's") {
       CHECK(WEXITSTATUS(status) == 0);
     }
   }
+}
+
+TEST_CASE("a lock is made for ourselves alone: no link is followed, and no pipe waited for") {
+  const ScratchFolder folder;
+  const auto path = folder / "a.db", lock = folder / "a.db-runs";
+  { Store store(path, Store::Mode::write); }
+  write_file(folder / "victim", "precious");
+  const auto refused = [&] {
+    return message_of<UserError>([&] { Store(path, Store::Mode::write).begin_run(a_run()); });
+  };
+  std::filesystem::create_symlink(folder / "victim", lock);
+  CHECK(has(refused(), "is a symbolic link"));
+  CHECK(RunLease::holder_of(path, 1).empty());
+  std::filesystem::remove(lock);
+  std::filesystem::create_hard_link(folder / "victim", lock);
+  CHECK(has(refused(), "is not a plain file"));
+  std::filesystem::remove(lock);
+  REQUIRE(mkfifo(lock.c_str(), 0600) == 0);
+  CHECK(has(refused(), "is not a plain file"));
+  CHECK(read_file(folder / "victim") == "precious");
 }
 
 }  // namespace fa_tune::test

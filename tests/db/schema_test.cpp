@@ -136,6 +136,54 @@ TEST_CASE("nothing is migrated where the copy cannot be made") {
   CHECK(schema_of(path) == "1");
 }
 
+TEST_CASE("a changed schema is refused by who reads, and told by a check") {
+  const ScratchFolder folder;
+  const auto path = folder / "a.db";
+  const std::string endless =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n";
+  for (const auto& [sql, told] :
+       {std::pair<std::string, std::string>(
+            "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM runs; END",
+            "trigger t was added"),
+        {"CREATE INDEX mine ON trials (message)", "index mine was added"},
+        {"DROP TABLE samples", "table samples is missing"},
+        {"ALTER TABLE samples RENAME TO kept; CREATE VIEW samples AS " + endless,
+         "table samples is missing"}}) {
+    CAPTURE(sql);
+    std::filesystem::remove(path);
+    { Store(path, Store::Mode::write).begin_run(a_run()); }
+    CHECK_NOTHROW(Store(path, Store::Mode::read));
+    change(path, sql);
+    CHECK(has(message_of<UserError>([&] { Store(path, Store::Mode::read); }), told));
+    CHECK(has(message_of<UserError>([&] { Store(path, Store::Mode::write); }), told));
+    const auto defects = check_database(path).defects;
+    REQUIRE_FALSE(defects.empty());
+    CHECK(has(defects.back(), told));
+  }
+  std::filesystem::remove(path);
+  { Store(path, Store::Mode::write).begin_run(a_run()); }
+  change(path, "CREATE TABLE mine (x); CREATE VIEW seen AS SELECT id FROM trials");
+  CHECK_NOTHROW(Store(path, Store::Mode::read));
+  CHECK(check_database(path).defects.empty());
+  change(path, "PRAGMA user_version = -5");
+  CHECK(has(message_of<UserError>([&] { Store(path, Store::Mode::write); }), "schema -5"));
+  CHECK_FALSE(std::filesystem::exists(path.string() + ".schema--5"));
+}
+
+TEST_CASE("what is too deep or too long for a row of ours is refused") {
+  const ScratchFolder folder;
+  const auto path = folder / "a.db";
+  { Store(path, Store::Mode::write).begin_run(a_run()); }
+  change(path,
+         "UPDATE runs SET shape = '{\"n\":' || replace(hex(zeroblob(100)), '00', '[') || "
+         "replace(hex(zeroblob(100)), '00', ']') || '}'");
+  CHECK(has(message_of<UserError>([&] { (void)Store(path, Store::Mode::read).runs(); }),
+            "deeper than 64 levels"));
+  change(path, "UPDATE runs SET shape = '{}', compiler = hex(zeroblob(20000000))");
+  CHECK(has(message_of<UserError>([&] { (void)Store(path, Store::Mode::read).runs(); }),
+            "larger than any"));
+}
+
 TEST_CASE("what is no older database of ours is not migrated") {
   const ScratchFolder folder;
   CHECK(

@@ -65,11 +65,12 @@ int write_baseline(const CheckArguments& arguments, std::uint64_t seed) {
   const fs::path path = arguments.baseline;
   std::vector<std::string> files = arguments.files;
   if (files.empty())  // those that it is of already
-    for (const tuner::BaselineKernel& kernel : tuner::parse_baseline(read_file(path), path).kernels)
+    for (const tuner::BaselineKernel& kernel :
+         tuner::parse_baseline(read_file(path, kJsonFile), path).kernels)
       files.push_back((path.parent_path() / kernel.file).string());
   tuner::Baseline baseline;
   for (const std::string& file : files) {
-    const std::string text = read_file(file);
+    const std::string text = read_file(file, kExportedFile);
     const Meeting meeting = meet(file, text, text, arguments, seed);
     if (!meeting.compare_kernels)
       throw UserError(meeting.compare_kernels.error().rejection.message);
@@ -152,12 +153,12 @@ int check(const CheckArguments& arguments) {
   if (!arguments.files.empty())
     throw UserError("check: the baseline names its files; KERNEL.cu goes with --write");
   const fs::path path = arguments.baseline;
-  const tuner::Baseline baseline = tuner::parse_baseline(read_file(path), path);
+  const tuner::Baseline baseline = tuner::parse_baseline(read_file(path, kJsonFile), path);
   Json rows = Json::array();
   int regressed = 0;
   for (const tuner::BaselineKernel& then : baseline.kernels) {
     const std::string file = (path.parent_path() / then.file).string();
-    const Meeting now = meet(file, then.text, read_file(file), arguments, seed);
+    const Meeting now = meet(file, then.text, read_file(file, kExportedFile), arguments, seed);
     refuse_other_machine(baseline, now, path.string());
     if (now.compiler != baseline.compiler)
       log_info("{}: compiled by {}, the baseline by {}", file, now.compiler, baseline.compiler);

@@ -1,10 +1,12 @@
 #include <cstdio>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "engine/util/printable.hpp"
 #include "engine/worker/open.hpp"
 #include "engine/yaml/yaml.hpp"
 #include "tools/commands/command.hpp"
@@ -86,8 +88,14 @@ void dump(const lone::ArgumentSpec& spec, const lone::LoneOutput& output, const 
   const std::string text = lone::write_npy(spec.element, spec.dims, output.bytes);
   if (file != "-") {
     write_file(file, text);
-  } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    throw MachineError("--dump: standard output does not take it");
+  } else {
+    // The standard output is for text, and shows what is none (tools/main.cpp).
+    std::fflush(stdout);
+    FILE* const raw = fdopen(dup(STDOUT_FILENO), "wb");
+    const bool whole =
+        raw != nullptr && std::fwrite(text.data(), 1, text.size(), raw) == text.size();
+    if (raw == nullptr || std::fclose(raw) != 0 || !whole)
+      throw MachineError("--dump: standard output does not take it");
   }
 }
 
@@ -97,7 +105,7 @@ int complain(const device::Fault& fault) {
                          fault.kind == device::FaultKind::unknown_instruction ||
                          fault.kind == device::FaultKind::resources;
   if (never_ran) throw UserError(to_text(fault.kind) + ": " + fault.message);
-  fmt::print(stderr, "fa-tune: {}: {}\n", to_text(fault.kind), fault.message);
+  fmt::print(stderr, "fa-tune: {}\n", message_line(to_text(fault.kind) + ": " + fault.message));
   return 1;
 }
 

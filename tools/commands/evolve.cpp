@@ -158,7 +158,7 @@ void refuse_what_is_stored(const EvolveArguments& arguments) {
 // A space of ours, or a T1 file's kernel as one.
 space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesystem::path& root) {
   const auto path = space::find_space_file(arguments.space, root);
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kYamlFile);
   if (!community::looks_like_t1(text)) {
     if (!arguments.reference.empty() || !arguments.target.empty())
       throw UserError("--reference and --target are for T1 files: a space names its own");

@@ -10,6 +10,7 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/gzip.hpp"
+#include "engine/util/json_limits.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
@@ -68,7 +69,7 @@ void take_named(const std::vector<std::string>& kernels, const std::string& db,
 
 // Trials at the shapes that they were chosen for.
 void take_portfolio(const std::string& file, const std::string& db, tuner::Packager& packager) {
-  const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+  const auto json = parse_json<nlohmann::json>(read_file(file, kJsonFile));
   const auto wrong = [&] {
     return UserError(file +
                      ": expected what 'fa-tune portfolio --out' writes: an object with "

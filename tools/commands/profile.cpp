@@ -44,7 +44,7 @@ struct Profiled {
 
 Profiled open_profiled(const ProfileArguments& arguments, const std::filesystem::path& root) {
   if (arguments.kernel.ends_with(".cu"))
-    return {arguments.kernel, read_file(arguments.kernel), std::nullopt};
+    return {arguments.kernel, read_file(arguments.kernel, kExportedFile), std::nullopt};
   const db::Store store(arguments.db, db::Store::Mode::read);
   const report::TrialOfRun both = report::require_trial(store, trial_number(arguments.kernel));
   const std::int64_t id = both.trial.id;

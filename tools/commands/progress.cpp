@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "engine/util/printable.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/summary.hpp"
 
@@ -62,7 +63,8 @@ void Progress::on_final(const db::TrialRow& trial, int done, int of) {
        true);
 }
 
-void Progress::show(const std::string& line, bool important) {
+void Progress::show(const std::string& said, bool important) {
+  const std::string line = message_line(said);
   if (terminal_) {
     const std::size_t blank = width_ > line.size() ? width_ - line.size() : 0;
     fmt::print(stderr, "\r{}{}", line, std::string(blank, ' '));

@@ -58,7 +58,8 @@ int report(const ReportArguments& arguments) {
   report::PageExtras extras;
   extras.price = arguments.price;
   if (!arguments.ablation.empty()) {
-    extras.ablation = report::read_ablation(read_file(arguments.ablation), arguments.ablation);
+    extras.ablation =
+        report::read_ablation(read_file(arguments.ablation, kJsonFile), arguments.ablation);
     const auto trial = store.trial(extras.ablation->trial);
     if (!trial || trial->run != run.id ||
         Config::from_json(trial->config_json) != extras.ablation->trial_config)
@@ -66,7 +67,8 @@ int report(const ReportArguments& arguments) {
                                   arguments.ablation, extras.ablation->trial, run.id));
   }
   if (!arguments.beside.empty()) {
-    extras.beside = report::read_rival_race(read_file(arguments.beside), arguments.beside);
+    extras.beside =
+        report::read_rival_race(read_file(arguments.beside, kJsonFile), arguments.beside);
     const auto is_there = [&](const db::TrialRow& trial) {
       return Config::from_json(trial.config_json) == extras.beside->config;
     };

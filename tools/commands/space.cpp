@@ -27,7 +27,7 @@ tuner::TuningTask open_yaml(const std::filesystem::path& path) {
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
 space::Space open(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kYamlFile);
   return community::looks_like_t1(text) ? space::Space::build(community::parse_t1(text, path).parts)
                                         : open_yaml(path).space;
 }
@@ -51,7 +51,7 @@ int check_t1(const community::T1File& file) {
 
 int check(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kYamlFile);
   if (community::looks_like_t1(text)) return check_t1(community::parse_t1(text, path));
   const tuner::TuningTask task = open_yaml(path);
   fmt::print("{}: good\n", task.file.path.string());

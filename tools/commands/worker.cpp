@@ -83,8 +83,9 @@ int launch_profiled(const ProfiledArguments& arguments) {
   // It has machine code; what the driver would keep on disk is of no use.
   setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/1);
   const auto device = device::open_device(arguments.device, {}, arguments.root);
-  tuner::launch_for_profiler(read_file(arguments.file), arguments.compiled, arguments.compiler,
-                             *device, arguments.root, arguments.seed, arguments.launches);
+  tuner::launch_for_profiler(read_file(arguments.file, kExportedFile), arguments.compiled,
+                             arguments.compiler, *device, arguments.root, arguments.seed,
+                             arguments.launches);
   return 0;
 }
 

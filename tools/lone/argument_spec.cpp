@@ -266,7 +266,8 @@ ArgumentSpec parse_argument(const std::string& text) { return SpecParser(text).r
 std::vector<std::byte> content_of(const ArgumentSpec& spec) {
   if (spec.fill.kind == Fill::Kind::unwritten) return {};
   if (spec.fill.kind == Fill::Kind::file)
-    return read_npy(read_file(spec.fill.file), spec.fill.file, spec.element, spec.elements());
+    return read_npy(read_file(spec.fill.file, kArrayFile), spec.fill.file, spec.element,
+                    spec.elements());
   std::vector<std::byte> bytes(spec.bytes());
   const auto size = static_cast<std::size_t>(size_of(spec.element));
   Random random(derive_seed(spec.fill.seed, "argument"));

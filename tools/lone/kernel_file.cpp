@@ -60,7 +60,7 @@ kernel::CompileRequest request_of(const SourceFile& source, const device::Device
   kernel::CompileRequest request;
   // NVRTC calls a source after its kernel; reports and its own messages are to name the file.
   const std::string text =
-      fmt::format("#line 1 \"{}\"\n", source.file.string()) + read_file(source.file);
+      fmt::format("#line 1 \"{}\"\n", source.file.string()) + read_file(source.file, kProgramFile);
   request.source = {text, source.kernel, sha256(text)};
   request.arch = device.arch == "sm_90" ? "sm_90a" : device.arch;
   request.kind = device.accepts;
@@ -78,7 +78,7 @@ KernelFile KernelFile::load(const std::filesystem::path& file) {
   KernelFile result;
   result.file = file;
   result.name = file.stem().string();
-  result.text = read_file(file);
+  result.text = read_file(file, kSourceFile);
   const YamlNode root = YamlNode::parse(manifest_of(result.text), file);
   root.check_keys("kernel", {"class", "about", "arch", "grid", "block", "cluster", "shared", "args",
                              "agree", "because", "fault", "checkers"});
@@ -160,7 +160,7 @@ KernelImage image_of(const SourceFile& source, const device::DeviceInfo& device,
     image.kind = BinaryKind::ptx;
     image.arch = device.arch;
     image.kernel = source.kernel;
-    image.bytes = read_file(source.file);
+    image.bytes = read_file(source.file, kProgramFile);
     return image;
   }
   if (source.file.extension() != ".cu")

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -7,6 +8,8 @@
 #include "engine/community/table/recorded_config.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/gzip.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/util/printable.hpp"
 #include "engine/yaml/yaml.hpp"
 
 // The two formats of recorded searches, described at https://kerneltuner.github.io (cachefiles) and
@@ -96,7 +99,7 @@ class TableReader {
       [[maybe_unused]] const Json rest = Json::parse(text_, callback);
     } catch (const Json::exception& error) {
       // Where it ended early all whole entries are here; what is no table at all has none.
-      if (configs_.empty()) refuse(error.what());
+      if (configs_.empty()) refuse(printable(error.what(), kLongestReason));
       table_.cut = true;
     }
     if (!is_cachefile_ && !is_t4_)
@@ -149,7 +152,18 @@ class TableReader {
   // Sees every value as it is finished; false drops it. Depths: 0 the document, 1 its entries, 2
   // the recorded configs.
   bool take(int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
+      if (depth >= static_cast<int>(kDeepestJson))
+        refuse(fmt::format("it is nested deeper than {} levels", kDeepestJson));
+      members_[static_cast<std::size_t>(depth)] = 0;
+    }
     if (event == Json::parse_event_t::key) {
+      // Configs are taken out of the document one by one; what stays in it is bounded.
+      const bool taken = depth == 2 && section_ == "cache";
+      const std::size_t kept =
+          ++members_.at(static_cast<std::size_t>(depth - 1)) - (taken ? configs_.size() : 0);
+      if (kept > kMostJsonMembers)
+        refuse(fmt::format("an object of it has more than {} members", kMostJsonMembers));
       if (depth == 1) section_ = parsed.get<std::string>();
       if (depth == 2) key_ = parsed.get<std::string>();
       return true;
@@ -268,6 +282,7 @@ class TableReader {
   std::vector<RecordedConfig> configs_;
   std::string section_;  // the key of the document that is being read
   std::string key_;
+  std::array<std::size_t, kDeepestJson> members_ = {};  // of each object that is open
   bool is_cachefile_ = false;
   bool is_t4_ = false;
   Json keys_ = Json::array();

@@ -11,6 +11,7 @@
 #include "engine/source/compiler_policy.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/source/include_flattening.hpp"
+#include "engine/source/named_files.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
@@ -94,18 +95,9 @@ void check_defines(const YamlNode& node, const std::vector<std::string>& defines
   }
 }
 
-// A function's name, or one of a template with what stands between < and >; nothing that could end
-// the expression which a compiler is given it as.
 std::string kernel_name(const YamlNode& node) {
   const std::string& text = node.text("kernel");
-  const auto fits = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_:<>, ").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  const std::size_t bracket = text.find('<');
-  const bool instance = bracket != std::string::npos && text.ends_with('>');
-  if (!is_identifier(text.substr(0, std::min(text.find(':'), bracket))) ||
-      !std::ranges::all_of(text, fits) || (bracket != std::string::npos) != instance)
+  if (!source::is_kernel_name(text))
     node.expected("kernel",
                   "the name of a function, or of a template's instance: name<BLOCK, float>");
   return text;
@@ -146,7 +138,7 @@ std::string define_text(const Value& value) {
 }  // namespace
 
 Template Template::load(const std::string& name, const std::filesystem::path& manifest) {
-  const std::string text = read_file(manifest);
+  const std::string text = read_file(manifest, kYamlFile);
   const YamlNode root = YamlNode::parse(text, manifest);
   if (!root.is_map()) root.expected("a template's manifest", "a map with `source`, `kernel`, ...");
   const std::filesystem::path source = manifest.parent_path() / root.at("source").text("source");
@@ -173,7 +165,9 @@ Template Template::read(const std::string& name, const YamlNode& root) {
   result.arguments_ = read_arguments(root.at("arguments"));
   if (const YamlNode* node = root.find("arch")) {
     result.arch_ = node->text("arch");
-    if (!result.arch_.starts_with("sm_")) node->expected("arch", "an architecture such as sm_90a");
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    if (!result.arch_.starts_with("sm_") || !std::ranges::all_of(result.arch_, plain))
+      node->expected("arch", "an architecture such as sm_90a");
   }
   if (const YamlNode* node = root.find("maps")) result.maps_ = read_maps(*node, result.arguments_);
   if (const YamlNode* node = root.find("derived"))
@@ -197,7 +191,7 @@ Template Template::read(const std::string& name, const YamlNode& root) {
 
 Template Template::parse(const std::string& name, const std::string& manifest_text,
                          const std::string& cuda_text, const std::filesystem::path& manifest) {
-  source::refuse_foreign_includes(cuda_text, "template '" + name + "'");
+  source::refuse_foreign_files(cuda_text, "template '" + name + "'");
   Template result = read(name, YamlNode::parse(manifest_text, manifest));
   result.manifest_text_ = manifest_text;
   result.cuda_text_ = cuda_text;
@@ -206,7 +200,7 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
 
 Template Template::written_out(const std::string& name, const YamlNode& manifest,
                                const std::string& cuda_text, const Given& given) {
-  source::refuse_foreign_includes(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
+  source::refuse_foreign_files(cuda_text, prefix(manifest.mark()) + "template '" + name + "'");
   // The keys that are there keep their places for messages; the rest comes from a text of our own.
   std::string rest = "problem: " + given.problem + "\n";
   const auto list = [&](const char* key, const std::vector<std::string>& all) {

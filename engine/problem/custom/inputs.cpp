@@ -52,11 +52,8 @@ std::string read_known(const CustomSpec& spec, const std::string& name, const Te
   if (known == spec.arrays.end())
     throw UserError(name + ": the space's text does not say where it is, under `arrays`");
   const auto& [at, sha256_of_it] = known->second;
-  std::error_code error;
   const auto most = static_cast<std::uintmax_t>(tensor.elements()) * sizeof(double) + kMostBeyond;
-  if (std::filesystem::file_size(at, error) > most && !error)
-    throw UserError(fmt::format("{}: is larger than {} can be", at.string(), tensor.name));
-  std::string text = read_file(at);
+  std::string text = read_file(at, {"the array of " + tensor.name, most});
   if (sha256(text) != sha256_of_it)
     throw UserError(at.string() + ": is not the file any more that it was when the space was read");
   return text;

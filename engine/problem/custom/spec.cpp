@@ -247,9 +247,12 @@ CustomSpec read_custom(const YamlNode& space) {
   for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
     if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);
   if (const YamlNode* arrays = space.find("arrays"))
-    for (const YamlEntry& entry : arrays->entries("arrays"))
-      spec.arrays[entry.key] = {entry.value.at("at").text("at"),
-                                entry.value.at("sha256").text("sha256")};
+    for (const YamlEntry& entry : arrays->entries("arrays")) {
+      // The text may be a stranger's, and the path leads anywhere: other files are not even opened.
+      const YamlNode& at = entry.value.at("at");
+      if (!at.text("at").ends_with(".npy")) at.expected("at", "the path of a .npy file");
+      spec.arrays[entry.key] = {at.text("at"), entry.value.at("sha256").text("sha256")};
+    }
   if (const YamlNode* expected = problem.find("expected"))
     read_expected(problem, *expected, spec);
   else

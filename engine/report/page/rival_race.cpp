@@ -4,6 +4,9 @@
 
 #include "engine/report/page/page.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/util/printable.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -15,7 +18,7 @@ constexpr const char* kOwn = "fa-tune";
 double positive(const Json& json) {
   const double number = json.get<double>();
   if (!std::isfinite(number) || number <= 0)
-    throw UserError("expected a time or a ratio above 0, found " + json.dump());
+    throw UserError("expected a time or a ratio above 0, found " + quote_text(json.dump()));
   return number;
 }
 
@@ -46,9 +49,9 @@ RivalRace read(const Json& json) {
 RivalRace read_rival_race(const std::string& text, const std::string& file) {
   const std::string what = file + ": is not what tools/bench/sdpa.py or examples write: ";
   try {
-    return read(Json::parse(text));
+    return read(require_json<Json>(text));
   } catch (const Json::exception& error) {
-    throw UserError(what + error.what());
+    throw UserError(what + printable(error.what(), kLongestReason));
   } catch (const UserError& error) {
     throw UserError(what + error.what());
   }

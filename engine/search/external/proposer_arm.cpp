@@ -10,6 +10,7 @@
 
 #include "engine/search/external/messages.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
 #include "engine/util/printable.hpp"
 
 namespace fa_tune::search {
@@ -53,7 +54,7 @@ ProposerArm::Decision ProposerArm::from_json(const std::string& text) const {
         printable(why, kMostReason));
   };
   try {
-    const Json json = Json::parse(text);
+    const Json json = require_json<Json>(text);
     Decision decision{json.at("name").get<std::string>(), {}};
     for (const Json& item : json.at("items")) {
       auto config = read_genome(space_, item.at("genome").dump());

@@ -5,6 +5,7 @@
 
 #include "engine/search/external/messages.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
 #include "engine/util/printable.hpp"
 
 namespace fa_tune::search {
@@ -18,10 +19,9 @@ constexpr std::size_t kMostItems = 1000;
 constexpr std::size_t kMostParents = 8;
 constexpr std::size_t kMostNote = 500;
 constexpr std::size_t kMostName = 40;
-constexpr std::size_t kMostQuoted = 60;
 constexpr std::size_t kMostIgnored = 8;
 
-std::string cite(const std::string& text) { return "'" + printable(text, kMostQuoted) + "'"; }
+std::string cite(const std::string& text) { return "'" + printable(text, kLongestQuote) + "'"; }
 
 bool fits(const AnswerJson& number) {
   return !number.is_number_unsigned() ||
@@ -69,7 +69,7 @@ RawItem read_item(const AnswerJson& json) {
     } else if (key == "note" && value.is_string()) {
       item.note = printable(value.get_ref<const std::string&>(), kMostNote);
     } else if (key != "parents" && item.ignored.size() < kMostIgnored) {
-      item.ignored.push_back(printable(key, kMostQuoted));
+      item.ignored.push_back(printable(key, kLongestQuote));
     }
     if (!item.problem.empty()) return item;
   }
@@ -118,6 +118,8 @@ std::expected<Answer, std::string> read_propose(const AnswerJson& json) {
 }  // namespace
 
 std::expected<Answer, std::string> read_answer(std::string_view line) {
+  if (const auto excess = json_excess(line))
+    return std::unexpected("the line cannot be read: " + *excess);
   const AnswerJson json = AnswerJson::parse(line, nullptr, false);
   if (json.is_discarded()) return std::unexpected("the line is no JSON");
   if (!json.is_object()) return std::unexpected("the line is no JSON object");

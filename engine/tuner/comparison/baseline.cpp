@@ -4,6 +4,8 @@
 
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/json_limits.hpp"
+#include "engine/util/printable.hpp"
 
 namespace fa_tune::tuner {
 namespace {
@@ -51,6 +53,7 @@ Baseline parse_baseline(const std::string& text, const std::filesystem::path& fi
                      " KERNEL.cu ...");
   };
   try {
+    if (const auto excess = json_excess(text)) throw unlike(*excess);
     const Json json = Json::parse(text);
     if (json.at("fa_tune_baseline").get<int>() != kFormat)
       throw unlike("is a baseline of another version of fa-tune");
@@ -61,7 +64,7 @@ Baseline parse_baseline(const std::string& text, const std::filesystem::path& fi
     for (const Json& kernel : json.at("kernels")) baseline.kernels.push_back(kernel_of(kernel));
     return baseline;
   } catch (const nlohmann::json::exception& error) {
-    throw unlike("is no baseline (" + std::string(error.what()) + ")");
+    throw unlike("is no baseline (" + printable(error.what(), kLongestReason) + ")");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/util/error.hpp"
+#include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::tuner {
 
@@ -48,7 +49,7 @@ BatchPolicy batch_policy_of(const db::RunRow& run) {
   const auto wrong = [&run] {
     return UserError(
         fmt::format("the run cannot be resumed: its options have no usable batch policy: {}",
-                    run.options_json));
+                    quote_text(run.options_json)));
   };
   constexpr int kMost = 10'000;
   const auto count = [&](const char* name, int otherwise, int least) {

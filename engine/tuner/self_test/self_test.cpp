@@ -183,7 +183,7 @@ class Tester {
       const auto path = fault_file_of(root_ / "kernel_templates" / manifest);
       if (!std::filesystem::is_regular_file(path)) continue;
       if (files_.insert(path).second)
-        for (PlantedFault& fault : parse_fault_file(read_file(path), path, name))
+        for (PlantedFault& fault : parse_fault_file(read_file(path, kYamlFile), path, name))
           faults_.push_back({nullptr, path, std::move(fault)});
       for (Known& known : faults_)
         if (known.space == nullptr && known.file == path && has_genes(space, known.fault.config))

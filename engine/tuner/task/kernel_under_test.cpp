@@ -105,7 +105,8 @@ bool names_trial(const std::string& text) {
 }  // namespace
 
 std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const KernelPlaces& places) {
-  if (text.ends_with(".cu")) return kernel_of_export(text, read_file(text), places.root);
+  if (text.ends_with(".cu"))
+    return kernel_of_export(text, read_file(text, kExportedFile), places.root);
   if (names_trial(text)) return of_trial(text, places);
   std::string known;
   if (places.space) {

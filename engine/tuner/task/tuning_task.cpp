@@ -31,7 +31,12 @@ kernel::Template load_template(const space::SpaceFile& file, const std::string& 
       if (parameter.name != space::kTemplateParameter) given.parameters.push_back(parameter.name);
     return kernel::Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
   }
-  const std::filesystem::path path = root / "kernel_templates" / manifest;
+  // A space's text may be a stranger's: a manifest is one of those that are shipped.
+  const std::filesystem::path within = manifest;
+  if (within.is_absolute() || std::ranges::find(within, "..") != within.end())
+    throw UserError(prefix(file.template_marks.at(name)) + "template '" + name +
+                    "': " + quote_text(manifest) + " is no path within kernel_templates");
+  const std::filesystem::path path = root / "kernel_templates" / within;
   if (!std::filesystem::is_regular_file(path))
     throw UserError(prefix(file.template_marks.at(name)) + "template '" + name +
                     "': there is no kernel_templates/" + manifest);

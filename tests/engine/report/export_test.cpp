@@ -158,9 +158,20 @@ TEST_CASE("export: what is not whole is refused with the line") {
   CHECK(has(refusal(text.substr(0, text.find("// fa-tune export 1 end"))), "the file ends before"));
   CHECK(has(refusal(replaced(text, "//  \"kernel\"", "\"kernel\"")), "w.cu:21: expected a line"));
   CHECK(has(refusal(replaced(text, "\"kernel\": ", "\"kernel\" ")), "w.cu:21: expected JSON"));
-  CHECK(has(refusal(replaced(text, "\"kernel\"", "\"colonel\"")), "unknown key \"colonel\""));
+  CHECK(has(refusal(replaced(text, "\"kernel\"", "\"colonel\"")), "unknown key 'colonel'"));
   CHECK(has(refusal(replaced(text, "//  \"kernel\": \"scale\",\n", "")), "\"kernel\" is missing"));
   CHECK(has(refusal(replaced(text, "\"kernel\": \"scale\"", "\"kernel\": 3")), "must be a string"));
+  // Neither may name a file: the compiler would open the one, the reader of profiles the other.
+  for (const char* const kernel : {"k\\n#include <x>", "scale;", "", "scale<1"})
+    CHECK(has(refusal(replaced(text, "\"kernel\": \"scale\"",
+                               std::string("\"kernel\": \"") + kernel + "\"")),
+              "must be the name of a kernel"));
+  for (const char* const target : {"/x.yaml", "../l4", "l4.yaml", ""})
+    CHECK(has(refusal(replaced(text, "\"target\": \"l4\"",
+                               std::string("\"target\": \"") + target + "\"")),
+              "must be a name"));
+  CHECK(has(refusal(replaced(text, "\"BLOCK_M\": 1", "\"BLOCK_M\": " + std::string(200'000, '['))),
+            "deeper than 64 levels"));
   CHECK(has(refusal(replaced(text, "\"BLOCK_M\": 1", "\"BLOCK_M\": null")), "\"config\":"));
   CHECK(has(refusal(replaced(text, "\"source: scale.cu\"", "7")), "list of strings"));
   CHECK_THROWS_AS(read_exported("/nonexistent/w.cu"), UserError);

@@ -36,6 +36,13 @@ TEST_CASE("table: no line is wider than the page, whatever is put into the wrapp
   for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= kPageWidth);
 }
 
+TEST_CASE("table: a cell with a line end begins no row; a long word takes no longer than many") {
+  Table table({{"device"}, {"config", Align::wrap}});
+  table.add({"a\nb\x1B", "c\nx"});
+  CHECK(table.text() == "device  config\na?b?    c x\n");
+  CHECK(wrap_words(std::string(4'000'000, 'x'), 60).size() == 66'667);
+}
+
 TEST_CASE("wrap_words breaks what does not fit and keeps code points whole") {
   using Lines = std::vector<std::string>;
   CHECK(wrap_words("", 5) == Lines{""});

@@ -122,6 +122,16 @@ TEST_CASE("yaml: hostile input is refused in good time") {
     tower += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
              "]\n";
   CHECK(message([&] { parse(tower); }).find("deeper than 64") != std::string::npos);
+  // Few nodes, much text; and what is kept for aliases that never come.
+  std::string aliased = "a: &a " + std::string(200'000, 'x') + "\nb: [";
+  for (int i = 0; i < 50'000; ++i) aliased += "*a, ";
+  CHECK(message([&] { parse(aliased + "]\n"); }) ==
+        "l4.yaml:2:41: more than 2 MiB of text once aliases are written out");
+  std::string anchors;
+  for (int i = 0; i < 60; ++i) anchors += "&a" + std::to_string(i) + " [";
+  for (int i = 0; i < 5'000; ++i) anchors += "0,";
+  CHECK(message([&] { parse(anchors + std::string(60, ']')); }).find("nodes once aliases") !=
+        std::string::npos);
   CHECK(message([] { parse("a: &x [1, *x]\n"); }).find("alias inside") != std::string::npos);
   CHECK(message([] { parse(std::string("a: \0b", 5)); }).find("zero byte") != std::string::npos);
   CHECK(message([] { parse("a: 1\nb: x\xFFy\n"); }).find(":2:5: a byte that is no UTF-8") !=

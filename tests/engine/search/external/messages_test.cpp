@@ -117,7 +117,8 @@ TEST_CASE("lines that are no answer are told why") {
   std::string many = R"({"type":"propose","id":1,"items":[0)";
   for (int i = 0; i < 1000; ++i) many += ",0";
   CHECK(why_not(many + "]}") == "propose with 1001 items, the most are 1000");
-  CHECK(why_not(std::string(1 << 20, '[')) == "the line is no JSON");
+  CHECK(why_not(std::string(1 << 20, '[')) ==
+        "the line cannot be read: it is nested deeper than 64 levels");
   CHECK(read_answer(R"({"type":"ready","name":"a-b_c.2"})")->name == "a-b_c.2");
 }
 
