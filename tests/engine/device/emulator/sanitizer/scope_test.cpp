@@ -13,7 +13,7 @@ namespace {
 // A cluster of two blocks of two warps. %r2: the block's rank; %r3: the other's; `slot` holds 64
 // words, `bar` waits for one arrival; %r5: the thread's word of the slot, %r6: the same there; %r7:
 // the other's mbarrier.
-const std::string kStart = kHopperRegisters + R"(
+const std::string kTwoBlocks = kHopperRegisters + R"(
   .shared .align 8 .b64 bar;
   .shared .align 128 .b8 slot[256];
 )" + kMakeBarrier + R"(
@@ -35,8 +35,8 @@ const std::string kMeetRelaxed =
     "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n";
 
 // What the kernel is accused of in one of the schedules; empty: of nothing.
-std::string accused(const std::string& body) {
-  const std::string ptx = kernel(".param .u64 out", kStart + body + kMeet);
+std::string accused_of(const std::string& body) {
+  const std::string ptx = kernel(".param .u64 out", kTwoBlocks + body + kMeet);
   for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     HopperBench bench(ptx);
     bench.launch.arguments = {bench.buffer(std::vector<std::uint32_t>(1024))};
@@ -50,8 +50,8 @@ std::string accused(const std::string& body) {
   return "";
 }
 
-void found(const std::string& body, const std::string& part) {
-  const std::string said = accused(body);
+void races(const std::string& body, const std::string& part) {
+  const std::string said = accused_of(body);
   INFO(body);
   INFO(said);
   CHECK(said.starts_with("race: "));
@@ -72,13 +72,14 @@ TEST_CASE("an arrival at another block's mbarrier publishes at cluster scope alo
            " _, [%r7];\nbra OVER;\nSECOND:\n" + wait(order) + "ld.shared.u32 %r8, [slot];\nOVER:\n";
   };
   const std::string acquire = ".acquire.cluster";
-  CHECK(accused(kernel_of("mbarrier.arrive.release.cluster.shared::cluster.b64", acquire)) == "");
-  found(kernel_of("mbarrier.arrive.shared::cluster.b64", acquire), "nothing orders the two");
-  found(kernel_of("mbarrier.arrive.release.cluster.shared::cluster.b64", ""), "nothing orders");
-  CHECK(accused(kernel_of("fence.acq_rel.cluster;\n"
-                          "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
-                          acquire)) == "");
-  found(
+  CHECK(accused_of(kernel_of("mbarrier.arrive.release.cluster.shared::cluster.b64", acquire)) ==
+        "");
+  races(kernel_of("mbarrier.arrive.shared::cluster.b64", acquire), "nothing orders the two");
+  races(kernel_of("mbarrier.arrive.release.cluster.shared::cluster.b64", ""), "nothing orders");
+  CHECK(accused_of(kernel_of("fence.acq_rel.cluster;\n"
+                             "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
+                             acquire)) == "");
+  races(
       kernel_of("fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cluster.shared::cluster.b64", acquire),
       "nothing orders");
 }
@@ -91,18 +92,18 @@ TEST_CASE("who has only read says so to another block at any scope") {
            "bra OVER;\nFIRST:\n" + wait("") +
            "@%p1 bra OVER; st.shared::cluster.u32 [%r6], 7;\nOVER:\n";
   };
-  CHECK(accused(kernel_of("mbarrier.arrive.shared::cluster.b64 _, [%r7];\n")) == "");
-  found(kernel_of("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r7];\n"),
+  CHECK(accused_of(kernel_of("mbarrier.arrive.shared::cluster.b64 _, [%r7];\n")) == "");
+  races(kernel_of("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r7];\n"),
         "nothing orders");
 }
 
 TEST_CASE("a relaxed arrival at the cluster's barrier orders what a fence has covered") {
   const std::string before = "st.shared.u32 [%r5], %r1;\n";
   const std::string after = "ld.shared::cluster.u32 %r8, [%r6];\n";
-  CHECK(accused(before + kMeet + after) == "");
-  found(before + kMeetRelaxed + after, "nothing orders");
-  CHECK(accused(before + "fence.acq_rel.cluster;\n" + kMeetRelaxed + after) == "");
-  found(before + "fence.acq_rel.cta;\n" + kMeetRelaxed + after, "nothing orders");
+  CHECK(accused_of(before + kMeet + after) == "");
+  races(before + kMeetRelaxed + after, "nothing orders");
+  CHECK(accused_of(before + "fence.acq_rel.cluster;\n" + kMeetRelaxed + after) == "");
+  races(before + "fence.acq_rel.cta;\n" + kMeetRelaxed + after, "nothing orders");
 }
 
 TEST_CASE("an mbarrier is known to the cluster behind its barrier") {
@@ -111,9 +112,9 @@ TEST_CASE("an mbarrier is known to the cluster behind its barrier") {
       "@%p4 bra FIRST; @!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];\n"
       "bra OVER;\nFIRST:\n" +
       wait("") + "OVER:\n";
-  CHECK(accused(kMeetRelaxed + arrive) == "");
-  CHECK(accused(kMeet + arrive) == "");
-  const std::string said = accused(arrive);
+  CHECK(accused_of(kMeetRelaxed + arrive) == "");
+  CHECK(accused_of(kMeet + arrive) == "");
+  const std::string said = accused_of(arrive);
   INFO(said);
   CHECK(said.find("mbarrier") != std::string::npos);
 }
@@ -123,11 +124,11 @@ TEST_CASE("blocks of a cluster meet in global memory as at its barrier") {
       "mul.wide.u32 %rd4, %r2, 256; add.u64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], %r1;\n";
   const std::string read =
       "mul.wide.u32 %rd4, %r3, 256; add.u64 %rd5, %rd3, %rd4; ld.global.u32 %r8, [%rd5];\n";
-  CHECK(accused(write + kMeet + read) == "");
-  found(write + "bar.sync 0;\n" + read, "block (1,0,0)");
+  CHECK(accused_of(write + kMeet + read) == "");
+  races(write + "bar.sync 0;\n" + read, "block (1,0,0)");
   // And are told apart: the barrier of the first write is none of the second.
-  found(write + kMeet + read + write + read, "nothing orders the two");
-  CHECK(accused(write + kMeet + read + kMeet + write) == "");
+  races(write + kMeet + read + write + read, "nothing orders the two");
+  CHECK(accused_of(write + kMeet + read + kMeet + write) == "");
 }
 
 TEST_CASE("a lane acts for itself until its warp meets") {
@@ -137,14 +138,14 @@ TEST_CASE("a lane acts for itself until its warp meets") {
            "@!%p4 bra OVER; setp.ge.u32 %p5, %r1, 32; @%p5 bra TAKE;\nst.shared.u32 [%r5], %r1;\n" +
            before + "@!%p1 mbarrier.arrive.shared::cta.b64 _, [bar];\nbra OVER;\nTAKE:\n" +
            "setp.ne.u32 %p6, %r1, 32; @%p6 bra THERE;\n" + wait("") + "THERE:\n" + after +
-           "xor.b32 %r8, %r5, 128; ld.shared.u32 %r9, [%r8];\nOVER:\n";
+           "sub.u32 %r8, %r5, 128; ld.shared.u32 %r9, [%r8];\nOVER:\n";
   };
   const std::string meet = "bar.warp.sync 0xffffffff;\n";
-  CHECK(accused(kernel_of(meet, meet)) == "");
-  found(kernel_of("", meet), "nothing orders");
-  found(kernel_of(meet, ""), "nothing orders");
+  CHECK(accused_of(kernel_of(meet, meet)) == "");
+  races(kernel_of("", meet), "nothing orders");
+  races(kernel_of(meet, ""), "nothing orders");
   // A vote brings lanes together, but orders no memory.
-  found(kernel_of("vote.sync.any.pred %p6, %p1, 0xffffffff;\n", meet), "nothing orders");
+  races(kernel_of("vote.sync.any.pred %p6, %p1, 0xffffffff;\n", meet), "nothing orders");
 }
 
 }  // namespace fa_tune::test
