@@ -46,8 +46,9 @@ bool Sanitizer::ordered(const GlobalStamp& before, std::uint32_t before_lane,
     const Reach* reach = near ? &horizon.here : reach_of(horizon.beyond, before.cluster);
     return reach != nullptr && reach->covers(before.agent, before.time, lanes);
   };
+  const bool was_read = !before_writes || (before.asynchronous && current_.access->write);
   const auto knows = [&](const Clock& clock) {
-    return covers(clock.known) || (!before_writes && covers(clock.read));
+    return covers(clock.known) || (was_read && covers(clock.read));
   };
   const bool own =
       near && !before.asynchronous && before.strength.cta() == current_.warp->cta->rank();

@@ -20,12 +20,14 @@ Sanitizer::PhaseClocks& Sanitizer::phases(const std::byte* mbarrier) {
   return found->second;
 }
 
-void Sanitizer::make_mbarrier(const Warp& warp, const Op& op, int lane,
-                              const std::byte* mbarrier) {
+void Sanitizer::make_mbarrier(const Warp& warp, const Op& op, int lane, const std::byte* mbarrier) {
   if (!checks_.races || !lies_in(*warp.cta, mbarrier)) return;
   const std::uint32_t own = number(warp);
-  const Stamp made{clocks_.time(own), index_of(op), static_cast<std::uint16_t>(own),
-                   static_cast<std::uint8_t>(lane), {}};
+  const Stamp made{clocks_.time(own),
+                   index_of(op),
+                   static_cast<std::uint16_t>(own),
+                   static_cast<std::uint8_t>(lane),
+                   {}};
   phases(mbarrier).made = made;
   // use_mbarrier asks who uses it; that counts for no race with this write.
   Stamp strong = made;

@@ -9,14 +9,17 @@ namespace {
 
 // Whether what `before_lanes` did comes before what each of `lanes` does now.
 bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lanes,
-             std::uint32_t lanes, bool before_writes) {
+             std::uint32_t lanes, bool before_writes, bool writes) {
   const bool own = before.agent == viewer.agent && before.time != Stamp::kUnfinished &&
                    before_lanes == lanes && std::has_single_bit(lanes);
   const auto covers = [&](const Horizon& horizon) {
     return horizon.here.covers(before.agent, before.time, before_lanes);
   };
+  // To write over what has been read, or what a copy wrote that has been seen to end, it is enough
+  // to know of the reading.
+  const bool was_read = writes && (!before_writes || before.agent >= viewer.warps);
   const auto knows = [&](const Clock& clock) {
-    return covers(clock.known) || (!before_writes && covers(clock.read));
+    return covers(clock.known) || (was_read && covers(clock.read));
   };
   if (!own && !viewer.view->all_know(lanes, knows)) return false;
   if (!viewer.by_proxy || !before_writes || before.agent >= viewer.warps) return true;
@@ -38,7 +41,7 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
                              const Place& place, RaceFilter& filter) {
   Cell& cell = place.cells->cells[place.index];
   const std::uint32_t writer = 1U << cell.write.lane;
-  if (!ordered(viewer, cell.write, writer, lanes, true) &&
+  if (!ordered(viewer, cell.write, writer, lanes, true, false) &&
       !stamp.strength.with(cell.write.strength)) {
     const bool own = cell.write.agent == viewer.agent && (lanes & ~writer) != 0;
     const auto lane =
@@ -64,7 +67,7 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
 bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
                                RaceFilter& filter) {
   const Cell& cell = place.cells->cells[place.index];
-  if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane, true) &&
+  if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane, true, true) &&
       !stamp.strength.with(cell.write.strength) &&
       !filter.is_benign({cell.write, true, true, stamp.lane, place.offset, place.bytes})) {
     return false;
@@ -72,7 +75,7 @@ bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const P
   for (std::uint64_t rest = cell.readers; rest != 0; rest &= rest - 1) {
     const Read& read =
         place.cells->reads[place.index * slots_ + static_cast<std::size_t>(std::countr_zero(rest))];
-    if (ordered(viewer, read.stamp, read.lanes, 1U << stamp.lane, false) ||
+    if (ordered(viewer, read.stamp, read.lanes, 1U << stamp.lane, false, true) ||
         stamp.strength.with(read.stamp.strength)) {
       continue;
     }

@@ -232,6 +232,22 @@ TEST_CASE("what a lane has waited for is known to it alone until its warp meets"
   CHECK(scene.read(1, 6, 0, 4));
 }
 
+TEST_CASE("who knows only that others have read may write over it, and read nothing") {
+  SharedScene scene(2);
+  const std::uint16_t agent = scene.clocks.add_agent();
+  const std::uint32_t phase = scene.clocks.advance(agent);
+  CHECK(scene.cells.write(scene.viewer(1), {phase, 9, agent, 0, {}}, 0, 16, scene.filter));
+  scene.clocks.learn(1, {}, agent, phase);
+  CHECK(scene.read(1, 0, 0, 16));
+  CHECK(scene.write(1, 0, 16, 16));
+  Clock released;
+  scene.clocks.release(1, {}, released);
+  scene.clocks.acquire_reads(0, {}, released.known);
+  CHECK_FALSE(scene.read(0, 0, 0, 16));
+  CHECK_FALSE(scene.write(0, 0, 16, 16));  // what a thread wrote, not a copy
+  CHECK(scene.write(0, 0, 0, 16));
+}
+
 TEST_CASE("strong accesses of two CTAs go together at cluster scope") {
   SharedScene scene(2);
   const auto write = [&](std::uint16_t warp, MemoryScope scope) {
