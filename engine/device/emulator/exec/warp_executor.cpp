@@ -287,7 +287,7 @@ bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op
     wanted &= members;
   }
   if ((path.mask & wanted) == wanted) return true;
-  if (op.m[6] == 1 && context_.checks.sync && !check_aligned(warp, path, op)) return false;
+  if (op.m[6] == 1 && !check_aligned(warp, path, op)) return false;
   warp.paths[static_cast<std::size_t>(&path - warp.paths.data())].state =
       DivergentPath::State::at_reconvergence;
   return false;

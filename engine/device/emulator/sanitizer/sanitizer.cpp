@@ -193,6 +193,7 @@ bool Sanitizer::access_local(const Current& at) {
 
 bool Sanitizer::access_global(const Current& at) {
   if (checks_.races && at.access->strong()) synchronize(at, true);
+  current_ = at;
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (!check_global(at, lane, (*at.addresses)[static_cast<std::size_t>(lane)])) return false;

@@ -80,6 +80,7 @@ bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, const Completio
     piece.bytes = step;
     Current part = at;
     part.access = &piece;
+    current_ = part;
     if (!check_global(part, lane, address)) return false;
     address += step;
   }

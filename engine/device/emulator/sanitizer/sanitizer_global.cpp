@@ -18,8 +18,7 @@ bool Sanitizer::race_global(const Current& at, int lane, std::uint64_t address) 
     stamp.time = at.completion.time;
     stamp.agent = at.completion.agent;
   }
-  current_ = at;
-  current_.mask = 1U << lane;
+  current_.mask = 1U << lane;  // of `at`
   GlobalConflict conflict;
   const auto own = static_cast<std::uint32_t>(lane);
   const bool right = access.write

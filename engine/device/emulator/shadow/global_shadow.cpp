@@ -108,8 +108,10 @@ bool GlobalShadow::read(std::uint64_t address, std::uint32_t bytes, const Global
   Chunk& cell = at(address);
   const std::uint16_t mask = bits_of(address, bytes);
   bool right = true;
-  for (const Part& part : cell.writes) {
-    if (conflicts(part, mask, true, stamp, order, address, conflict)) right = false;
+  if ((cell.written & mask) != 0) {
+    for (const Part& part : cell.writes) {
+      if (conflicts(part, mask, true, stamp, order, address, conflict)) right = false;
+    }
   }
   std::uint16_t shared = 0;
   std::uint16_t weakly = 0;
@@ -153,6 +155,7 @@ bool GlobalShadow::write(std::uint64_t address, std::uint32_t bytes, const Globa
     if (!part.stamp.same_moment(stamp)) part.bytes = without(part.bytes, mask);
   }
   record(cell.writes, stamp, lane, mask);
+  cell.written = static_cast<std::uint16_t>(cell.written | mask);
   return right;
 }
 

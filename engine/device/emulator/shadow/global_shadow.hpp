@@ -77,12 +77,13 @@ class GlobalShadow {
     std::array<std::uint8_t, kChunk> lanes{};  // by byte, the last
   };
   struct Chunk {
-    std::array<Part, 4> writes;
-    std::array<Part, 2> reads;
+    std::uint16_t written = 0;  // bytes that `writes` may have
     // Read by several CTAs, strongly or not; `many` is one of them.
     std::uint16_t read_by_many = 0;
     std::uint16_t read_weakly_by_many = 0;
     GlobalStamp many;
+    std::array<Part, 2> reads;
+    std::array<Part, 4> writes;
   };
   using Page = std::array<Chunk, kChunksAPage>;
 

@@ -7,25 +7,36 @@
 namespace fa_tune::emulator {
 namespace {
 
-// Whether what `before_lanes` did comes before what each of `lanes` does now.
-bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lanes,
-             std::uint32_t lanes, bool before_writes, bool writes) {
+// The same where not all lanes of the viewer know of it.
+[[gnu::noinline]] bool known_to_lanes(const Viewer& viewer, const Stamp& before,
+                                      std::uint32_t before_lanes, std::uint32_t lanes,
+                                      bool before_writes, bool writes) {
   const bool own = before.agent == viewer.agent && before.time != Stamp::kUnfinished &&
                    before_lanes == lanes && std::has_single_bit(lanes);
+  if (own) return true;
   const auto covers = [&](const Horizon& horizon) {
     return horizon.here.covers(before.agent, before.time, before_lanes);
   };
   // To write over what has been read, or what a copy wrote that has been seen to end, it is enough
   // to know of the reading.
   const bool was_read = writes && (!before_writes || before.agent >= viewer.warps);
-  const auto knows = [&](const Clock& clock) {
+  return viewer.view->all_know(lanes, [&](const Clock& clock) {
     return covers(clock.known) || (was_read && covers(clock.read));
-  };
-  if (!own && !viewer.view->all_know(lanes, knows)) return false;
+  });
+}
+
+// Whether what `before_lanes` did comes before what each of `lanes` does now.
+bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lanes,
+             std::uint32_t lanes, bool before_writes, bool writes) {
+  if (!viewer.view->alike.known.here.covers(before.agent, before.time, before_lanes) &&
+      !known_to_lanes(viewer, before, before_lanes, lanes, before_writes, writes)) {
+    return false;
+  }
   if (!viewer.by_proxy || !before_writes || before.agent >= viewer.warps) return true;
   constexpr auto kShared = static_cast<std::size_t>(ProxySpace::shared);
-  return viewer.view->all_know(lanes,
-                               [&](const Clock& clock) { return covers(clock.proxied[kShared]); });
+  return viewer.view->all_know(lanes, [&](const Clock& clock) {
+    return clock.proxied[kShared].here.covers(before.agent, before.time, before_lanes);
+  });
 }
 
 }  // namespace
