@@ -46,11 +46,12 @@ TEST_CASE("aligned instructions want the warp as one") {
   clean(body(make + "bar.warp.sync 0xffffffff;\n" + load));
   // __syncthreads() is bar.sync, and may follow such a wait.
   clean(body(make + "bar.sync 0;\n" + load));
-  // Nor is a lane that works in the wrong.
-  clean(
-      body("@%p1 bra MET; mov.u32 %r5, 0;\nWORK: add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, 9000;\n"
-           "@%p3 bra WORK;\nMET: st.shared.u32 [%r3], %r1; bar.sync 0;\n" +
-           load));
+  // A lane that works for long is on its way.
+  const std::string work =
+      "setp.ne.u32 %p1, %r1, 0; st.shared.u32 [%r3], %r1; bar.sync 0; @%p1 bra MET;\n"
+      "mov.u32 %r5, 0;\nWORK: add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, 9000; @%p3 bra WORK;\n"
+      "MET:\n";
+  clean(body(work + load));
 }
 
 TEST_CASE("a block's warps share the registers it began with") {
