@@ -73,7 +73,7 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
                     const Access& access, bool by_proxy);
   bool async_global(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                     std::uint64_t address, std::uint32_t bytes, const Access& access);
-  // The lanes have waited for their operations in groups before what `end(lane)` says.
+  // The lanes know that what `lane` did in groups before `end` is complete.
   void wait_groups(const Warp& warp, int lane, std::uint32_t lanes, std::uint32_t end,
                    AsyncGroupKind kind);
 

@@ -104,13 +104,6 @@ void Horizon::join(const Horizon& from) {
   emulator::join(beyond, from.beyond);
 }
 
-bool Clock::empty() const {
-  bool none = true;
-  Clock unused;
-  each_part(unused, *this, [&](Horizon&, const Horizon& part) { none = none && part.empty(); });
-  return none;
-}
-
 void Clock::clear() {
   each_part(*this, *this, [](Horizon& part, const Horizon&) { part.clear(); });
 }

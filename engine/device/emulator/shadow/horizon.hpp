@@ -83,7 +83,6 @@ struct Clock {
   // mbarriers that fence.mbarrier_init has covered.
   Horizon made;
 
-  bool empty() const;
   void clear();
 };
 
