@@ -60,26 +60,16 @@ class Copies : public Walk {
     publish_mbarriers();
   }
 
+  // The thread that asks may wait for a place; the products that follow want its whole warp.
   __device__ __forceinline__ void begin_k(int tile) {
-    if (tile >= end_tile || threadIdx.x != 0) return;
-    await_place(kKEmpty, tile);
-    constexpr int kRows = kWarpKeys / K_PARTS;
-#pragma unroll
-    for (int part = 0; part < K_PARTS; ++part) {
-      const unsigned full = k_full(slot(tile), part);
-      arrive_and_expect(full, kTileBytes / K_PARTS);
-#pragma unroll
-      for (int warp = 0; warp < WARPS_N; ++warp)
-        load_rows(k_, k_at(tile), full, tile, warp * kWarpKeys + part * kRows);
-    }
+    if (tile >= end_tile) return;
+    if (threadIdx.x == 0) ask_for_k(tile);
+    __syncwarp();
   }
   __device__ __forceinline__ void begin_v(int tile) {
-    if (tile >= end_tile || threadIdx.x != 0) return;
-    await_place(kVEmpty, tile);
-    const unsigned full = base + kVFull + 8 * slot(tile);
-    arrive_and_expect(full, kTileBytes);
-#pragma unroll
-    for (int row = 0; row < BLOCK_N; row += kVBoxRows) load_rows(v_, v_at(tile), full, tile, row);
+    if (tile >= end_tile) return;
+    if (threadIdx.x == 0) ask_for_v(tile);
+    __syncwarp();
   }
   __device__ __forceinline__ void await_k(int tile, int part) const {
     wait_for(k_full(slot(tile), part), parity(tile));
@@ -91,6 +81,25 @@ class Copies : public Walk {
   __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
 
  private:
+  __device__ __forceinline__ void ask_for_k(int tile) {
+    await_place(kKEmpty, tile);
+    constexpr int kRows = kWarpKeys / K_PARTS;
+#pragma unroll
+    for (int part = 0; part < K_PARTS; ++part) {
+      const unsigned full = k_full(slot(tile), part);
+      arrive_and_expect(full, kTileBytes / K_PARTS);
+#pragma unroll
+      for (int warp = 0; warp < WARPS_N; ++warp)
+        load_rows(k_, k_at(tile), full, tile, warp * kWarpKeys + part * kRows);
+    }
+  }
+  __device__ __forceinline__ void ask_for_v(int tile) {
+    await_place(kVEmpty, tile);
+    const unsigned full = base + kVFull + 8 * slot(tile);
+    arrive_and_expect(full, kTileBytes);
+#pragma unroll
+    for (int row = 0; row < BLOCK_N; row += kVBoxRows) load_rows(v_, v_at(tile), full, tile, row);
+  }
   __device__ __forceinline__ unsigned k_full(int slot, int part) const {
     return base + kKFull + 8 * (slot * K_PARTS + part);
   }

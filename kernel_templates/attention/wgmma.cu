@@ -97,10 +97,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     if (warp >= 4 - kTransposeWarps)
       transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
 #endif
-    if constexpr (SPLIT_KV > 1) {
-      __syncwarp();
-      sync_cluster();  // with the consumers' join
-    }
+    // A cluster's barrier wants whole warps: the lanes that start copies come back to the others.
+    if constexpr (kBlocksTogether > 1) __syncwarp();
+    if constexpr (SPLIT_KV > 1) sync_cluster();  // with the consumers' join
   } else {
     if constexpr (kShiftsRegisters) take_registers<kManyRegisters>();
     const Scores how(scale, softcap, 0.0f, lq, lk);

@@ -21,7 +21,7 @@
 #include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 
-// Pieces whose loads a warp has under way together: it has 32 to 40 registers.
+// Pieces whose loads a warp has under way together: it has 24 to 40 registers.
 constexpr int kTransposesAtOnce = 2;
 
 // Bytes 0 and 2 of both (kOdd: 1 and 3), a's first.

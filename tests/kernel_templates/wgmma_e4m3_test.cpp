@@ -90,6 +90,8 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
       {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""}, {"offset - kGain", "offset"}});
   refuse_e4m3(place, "V turned over unseen by the products", "race",
               {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
+  refuse_e4m3(place, "V given on by a lane that has not met its warp", "race",
+              {{"fence_async_proxy();\n      __syncwarp();", "fence_async_proxy();"}});
   refuse_e4m3(
       place, "V turned over where products still read", "race",
       {{"wait_for(base + kVEmpty + 8 * at.slot, at.parity ^ 1);\n      transpose", "transpose"}});

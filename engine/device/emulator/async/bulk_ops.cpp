@@ -126,21 +126,25 @@ class BulkCopy {
 
 // What a Sanitizer is told of bulk copies. It is told when they are issued, whenever they complete:
 // from then on nothing may touch what they touch until their end is known.
-bool watch_global(Warp& warp, const Op& op, int lane, std::span<const GlobalPiece> pieces,
-                  const Access& access) {
+bool watch_global(Warp& warp, const Op& op, int lane, const CompletionToken& end,
+                  std::span<const GlobalPiece> pieces, const Access& access) {
   Sanitizer& sanitizer = *warp.cta->sanitizer();
   for (const GlobalPiece& piece : pieces) {
-    if (!sanitizer.async_global(warp, op, lane, piece.address, piece.bytes, access)) return false;
+    if (!sanitizer.async_global(warp, op, lane, end, piece.address, piece.bytes, access)) {
+      return false;
+    }
   }
   return true;
 }
 
-// A reduction reads what it writes.
+// A reduction reads what it writes, each element atomically at gpu scope (PTX ISA,
+// cp.reduce.async.bulk).
 Access written(const Op& op, Space space, std::uint32_t bytes) {
   return {.space = space,
           .bytes = bytes,
           .write = true,
-          .order = op.m[2] == 0 ? MemoryOrder::plain : MemoryOrder::update};
+          .order = op.m[2] == 0 ? MemoryOrder::plain : MemoryOrder::update,
+          .scope = op.m[2] == 0 ? MemoryScope::none : MemoryScope::gpu};
 }
 
 }  // namespace
@@ -203,7 +207,13 @@ void run_bulk_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
         std::int64_t{warp.bulk_committed[static_cast<std::size_t>(lane)]} - op.immediate;
     if (end > 0) {
       if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-        sanitizer->wait_groups(warp, lane, static_cast<std::uint32_t>(end), AsyncGroupKind::bulk);
+        const auto before = static_cast<std::uint32_t>(end);
+        sanitizer->wait_groups(warp, lane, 1U << lane, before, AsyncGroupKind::bulk_reads);
+        // With .read what the stores write may still be under way (PTX ISA,
+        // cp.async.bulk.wait_group).
+        if (what == Cluster::Finish::all) {
+          sanitizer->wait_groups(warp, lane, 1U << lane, before, AsyncGroupKind::bulk_writes);
+        }
       }
       warp.cta->cluster().finish_groups(warp, lane, static_cast<std::uint32_t>(end), what);
     }
@@ -217,20 +227,25 @@ bool watch_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkT
   if (sanitizer == nullptr) return true;
   const Access global{.space = Space::global, .bytes = bytes};
   const Access shared{.space = Space::shared, .bytes = bytes};
-  if (!watch_global(warp, op, lane, pieces, global)) return false;
+  const std::uint32_t self = 1U << lane;
   for (const BulkTarget& each : targets) {
     const Access barrier{.space = Space::cluster, .bytes = 8, .write = true};
     const std::byte* mbarrier = resolve_one(warp, op, lane, barrier, each.barrier);
-    if (mbarrier == nullptr) return false;
+    if (mbarrier == nullptr || !sanitizer->use_mbarrier(warp, op, lane, mbarrier, true)) {
+      return false;
+    }
     const CompletionToken end = sanitizer->by_phase(mbarrier);
-    if (source != nullptr && !sanitizer->async_shared(warp, op, lane, end, source, bytes, shared)) {
+    if (!watch_global(warp, op, lane, end, pieces, global)) return false;
+    if (source != nullptr &&
+        !sanitizer->async_shared(warp, op, lane, self, end, source, bytes, shared, true)) {
       return false;
     }
     const Access to = written(op, Space::cluster, bytes);
     const std::byte* target = resolve_one(
         warp, op, lane, {.space = Space::cluster, .bytes = bytes, .write = true, .align = 16},
         each.address);
-    if (target == nullptr || !sanitizer->async_shared(warp, op, lane, end, target, bytes, to)) {
+    if (target == nullptr ||
+        !sanitizer->async_shared(warp, op, lane, self, end, target, bytes, to, true)) {
       return false;
     }
   }
@@ -242,10 +257,13 @@ bool watch_bulk_store(Warp& warp, const Op& op, int lane, const std::byte* sourc
   Sanitizer* const sanitizer = warp.cta->sanitizer();
   if (sanitizer == nullptr) return true;
   const std::uint32_t group = warp.bulk_committed[static_cast<std::size_t>(lane)];
-  const CompletionToken end = sanitizer->by_group(warp, lane, group, AsyncGroupKind::bulk, op);
+  const CompletionToken read =
+      sanitizer->by_group(warp, lane, group, AsyncGroupKind::bulk_reads, op);
+  const CompletionToken done =
+      sanitizer->by_group(warp, lane, group, AsyncGroupKind::bulk_writes, op);
   const Access from{.space = Space::shared, .bytes = bytes};
-  return sanitizer->async_shared(warp, op, lane, end, source, bytes, from) &&
-         watch_global(warp, op, lane, pieces, written(op, Space::global, bytes));
+  return sanitizer->async_shared(warp, op, lane, 1U << lane, read, source, bytes, from, true) &&
+         watch_global(warp, op, lane, done, pieces, written(op, Space::global, bytes));
 }
 
 }  // namespace fa_tune::emulator

@@ -36,6 +36,9 @@ bool create(Warp& warp, const Op& op, int lane, std::byte* where) {
       return false;
     }
     bits = Mbarrier::initialized(count).bits();
+    if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
+      sanitizer->make_mbarrier(warp, op, lane, where);
+    }
   }
   std::memcpy(where, &bits, sizeof(bits));
   return true;
@@ -50,10 +53,19 @@ bool find_mbarriers(Warp& warp, const Op& op, std::uint32_t mask, Addresses& add
   const auto what = static_cast<MbarrierOp>(op.m[6]);
   const bool plain =
       op.run == run_mbarrier && (what == MbarrierOp::init || what == MbarrierOp::inval);
-  return resolve(
-      warp, op, mask,
-      {static_cast<Space>(op.m[0]), 8, true, plain ? MemoryOrder::plain : MemoryOrder::strong},
-      addresses, out);
+  Access access{static_cast<Space>(op.m[0]), 8, true};
+  if (!plain) {
+    access.order = MemoryOrder::strong;
+    access.scope = MemoryScope::cluster;  // whatever it orders besides
+  }
+  if (!resolve(warp, op, mask, access, addresses, out)) return false;
+  Sanitizer* const sanitizer = warp.cta->sanitizer();
+  for (std::uint32_t rest = plain || sanitizer == nullptr ? 0 : mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::byte* where = out[static_cast<std::size_t>(lane)];
+    if (!sanitizer->use_mbarrier(warp, op, lane, where, false)) return false;
+  }
+  return true;
 }
 
 void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
@@ -72,7 +84,7 @@ void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const std::uint32_t value = op.r[1] == kNoOperand ? 1 : slot(lanes, op.r[1])[lane];
     const bool arrives = what == MbarrierOp::arrive || what == MbarrierOp::arrive_drop;
     if (Sanitizer* sanitizer = warp.cta->sanitizer(); sanitizer != nullptr && arrives) {
-      sanitizer->arrive_mbarrier(warp, where);
+      sanitizer->arrive_mbarrier(warp, lane, where, op.m[5]);
     }
     const auto before = change_mbarrier(warp, op, lane, where, [&](Mbarrier& barrier) {
       switch (what) {
@@ -128,8 +140,15 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   std::uint32_t& word = lanes.predicates[op.r[0]];
   word = (word & ~mask) | over;
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-    for (std::uint32_t rest = over; rest != 0; rest &= rest - 1) {
-      sanitizer->pass_mbarrier(warp, pointers[static_cast<std::size_t>(std::countr_zero(rest))]);
+    for (std::uint32_t rest = over; rest != 0;) {
+      const std::byte* where = pointers[static_cast<std::size_t>(std::countr_zero(rest))];
+      std::uint32_t alike = 0;
+      for (std::uint32_t others = rest; others != 0; others &= others - 1) {
+        const int lane = std::countr_zero(others);
+        if (pointers[static_cast<std::size_t>(lane)] == where) alike |= 1U << lane;
+      }
+      sanitizer->pass_mbarrier(warp, alike, where, op.m[5]);
+      rest &= ~alike;
     }
   }
   if (over == mask) return;
@@ -153,7 +172,7 @@ void run_cluster_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Cluster& cluster = warp.cta->cluster();
   if (!cluster.arrive(warp, op, mask)) return;
   Sanitizer* const sanitizer = warp.cta->sanitizer();
-  if (sanitizer != nullptr) sanitizer->arrive_cluster(warp);
+  if (sanitizer != nullptr) sanitizer->arrive_cluster(warp, mask, op.m[5] != 0);
   if (cluster.complete_phase() && sanitizer != nullptr) sanitizer->complete_cluster();
 }
 
@@ -174,7 +193,7 @@ void run_cluster_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     warp.outcome = Warp::Outcome::wait;
     return;
   }
-  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->leave_cluster(warp);
+  if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->leave_cluster(warp, mask);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     warp.cluster_phase[static_cast<std::size_t>(std::countr_zero(rest))] = 0;
   }

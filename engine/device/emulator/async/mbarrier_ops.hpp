@@ -41,7 +41,7 @@ std::optional<std::uint64_t> change_mbarrier(Warp& warp, const Op& op, int lane,
   return bits;
 }
 
-// mbarrier.*; m[6] says which.
+// mbarrier.*; m[6] says which; m[5]: MemoryOrder and MemoryScope, packed, of arrivals.
 enum class MbarrierOp : std::uint8_t {
   init,  // r[0]: count
   inval,
@@ -52,12 +52,12 @@ enum class MbarrierOp : std::uint8_t {
 };
 void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // mbarrier.test_wait and try_wait: r[0]: predicate; r[1]: state or parity; m[3]: 1 parity; m[4]: 1
-// if it may suspend the thread (try_wait).
+// if it may suspend the thread (try_wait); m[5]: MemoryOrder and MemoryScope, packed.
 void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // r[0]: count; r[1]: state
 void run_pending_count(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
-// barrier.cluster.arrive and wait
+// barrier.cluster.arrive and wait; m[5]: relaxed
 void run_cluster_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_cluster_wait(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // mapa: r[0]: result, r[1]: address, r[2]: rank; m[5]: bytes of r[0] and r[1]. getctarank: r[0]:

@@ -19,9 +19,12 @@ std::byte* place_of(Warp& warp, const Op& op, int lane, std::uint64_t address,
 bool watch(Warp& warp, const Op& op, int lane, const std::byte* to, const std::byte* barrier,
            std::uint32_t bytes) {
   Sanitizer* const sanitizer = warp.cta->sanitizer();
+  // It is no operation of the asynchronous proxy: PTX ISA, st.async.
   return sanitizer == nullptr ||
-         sanitizer->async_shared(warp, op, lane, sanitizer->by_phase(barrier), to, bytes,
-                                 {.space = Space::cluster, .bytes = bytes, .write = true});
+         (sanitizer->use_mbarrier(warp, op, lane, barrier, false) &&
+          sanitizer->async_shared(warp, op, lane, 1U << lane, sanitizer->by_phase(barrier), to,
+                                  bytes, {.space = Space::cluster, .bytes = bytes, .write = true},
+                                  false));
 }
 
 bool start(Warp& warp, const Op& op, int lane) {

@@ -116,7 +116,7 @@ bool Decoder::atomic() {
     draft.op.m[0] = static_cast<std::uint8_t>(place.where);
     draft.op.m[1] = static_cast<std::uint8_t>(size_of(type));
     draft.op.m[3] = static_cast<std::uint8_t>(type);
-    draft.op.m[4] = static_cast<std::uint8_t>(place.order);
+    draft.op.m[4] = place.order;
     draft.op.m[5] = static_cast<std::uint8_t>(width_of(type));
     draft.op.m[6] = static_cast<std::uint8_t>(what);
   }
@@ -129,8 +129,13 @@ bool Decoder::atomic() {
 Decoder::AtomicPlace Decoder::atomic_place() {
   AtomicPlace place;
   place.where = space();
-  place.order = cache_modifiers() == MemoryOrder::releasing ? MemoryOrder::releasing_update
-                                                            : MemoryOrder::update;
+  // .relaxed.gpu unless it says otherwise (PTX ISA, atom and red).
+  const Ordering ordering = cache_modifiers();
+  place.order = packed(ordering.acquires && ordering.releases ? MemoryOrder::acq_rel_update
+                       : ordering.releases                    ? MemoryOrder::releasing_update
+                       : ordering.acquires                    ? MemoryOrder::acquiring_update
+                                                              : MemoryOrder::update,
+                       ordering.scope);
   place.known = place.where == Space::generic || place.where == Space::global ||
                 place.where == Space::shared || place.where == Space::cluster;
   return place;
@@ -153,7 +158,7 @@ bool Decoder::atomic_quad(Atomic what) {
   address(draft, operand(1), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(place.where);
   draft.op.m[1] = 16;
-  draft.op.m[4] = static_cast<std::uint8_t>(place.order);
+  draft.op.m[4] = place.order;
   draft.op.m[6] = static_cast<std::uint8_t>(what);
   if (place.where != Space::shared && place.where != Space::cluster) {
     program_.order_dependent = true;

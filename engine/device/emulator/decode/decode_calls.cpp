@@ -192,7 +192,7 @@ void Decoder::copy_parameter(const Symbol* from, const Symbol* to) {
                     static_cast<std::uint8_t>(unit == 4 ? Type::b32 : Type::b8),
                     1,
                     4,
-                    static_cast<std::uint8_t>(MemoryOrder::copy)};
+                    packed(MemoryOrder::copy, MemoryScope::none)};
       draft.op.immediate = static_cast<std::int64_t>((storing ? to : from)->address + offset);
       storing ? read(draft, 0, between) : write(draft, 0, between);
     }

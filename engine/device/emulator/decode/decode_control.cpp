@@ -125,28 +125,38 @@ bool Decoder::stop() {
 }
 
 // Every access is visible at once, so a fence orders nothing here: only the Sanitizer looks at it.
+// fence.proxy.async without a state space is of all (PTX ISA, "membar / fence").
 bool Decoder::fence() {
-  bool beyond_cta = false;
-  for (const std::string_view word : {"gl", "sys", "gpu", "cluster"}) beyond_cta |= has(word);
-  for (const std::string_view word :
-       {"cta", "sc", "acq_rel", "acquire", "release", "mbarrier_init", "sync_restrict::shared::cta",
-        "sync_restrict::shared::cluster"}) {
-    has(word);
-  }
-  bool of_proxy = false;
+  const auto any = [&](std::initializer_list<std::string_view> words) {
+    bool found = false;
+    for (const std::string_view word : words) found |= has(word);
+    return found;
+  };
+  FenceKind kind = FenceKind::memory;
+  const bool device = any({"gl", "sys", "gpu"});
+  const bool cluster = any({"cluster"});
+  auto what = static_cast<unsigned>(device    ? MemoryScope::gpu
+                                    : cluster ? MemoryScope::cluster
+                                              : MemoryScope::cta);
+  any({"cta", "sc", "acq_rel", "release", "sync_restrict::shared::cta",
+       "sync_restrict::shared::cluster"});
+  const bool acquires = any({"acquire"});
+  if (any({"mbarrier_init"})) kind = FenceKind::made;
   bool of_stretch = false;  // fence.proxy.tensormap::generic.acquire.scope [address], size
-  if (has("proxy")) {
-    for (const std::string_view word : {"async", "async::generic"}) of_proxy |= has(word);
-    for (const std::string_view word : {"alias", "global", "shared::cta", "shared::cluster"}) {
-      has(word);
-    }
-    of_stretch = has("tensormap::generic") && has("acquire");
+  if (any({"proxy"})) {
+    kind = any({"async", "async::generic"}) ? FenceKind::proxy : FenceKind::other;
+    any({"alias"});
+    const bool shared = any({"shared::cta", "shared::cluster"});
+    const bool global = any({"global"});
+    const bool all = !shared && !global;
+    of_stretch = any({"tensormap::generic"}) && acquires;
+    what = (shared || all ? 1U << static_cast<unsigned>(ProxySpace::shared) : 0U) |
+           (global || all ? 1U << static_cast<unsigned>(ProxySpace::global) : 0U);
   }
   want_operands(of_stretch ? 2 : 0, of_stretch ? 2 : 0);
   Draft& draft = emit(Kind::lanes, Pipe::control, run_fence);
-  draft.op.m[0] = static_cast<std::uint8_t>(of_proxy     ? FenceKind::proxy
-                                            : beyond_cta ? FenceKind::gpu
-                                                         : FenceKind::cta);
+  draft.op.m[0] = static_cast<std::uint8_t>(kind);
+  draft.op.m[1] = static_cast<std::uint8_t>(what);
   return true;
 }
 

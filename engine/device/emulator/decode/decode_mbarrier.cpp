@@ -20,9 +20,16 @@ constexpr Named kOperations[] = {
 
 }  // namespace
 
-Space Decoder::mbarrier_space() {
+// Where it lies. `ordering`: the packed MemoryOrder and MemoryScope of an arrival (`otherwise`: releasing) or
+// of a wait (acquiring), which are of CTA scope unless they say otherwise (PTX ISA, mbarrier.arrive).
+Space Decoder::mbarrier_space(MemoryOrder otherwise, std::uint8_t& ordering) {
   const Space where = space();
-  cache_modifiers();
+  const bool narrow = std::none_of(words_.begin(), words_.end(), [](std::string_view word) {
+    return word == "cluster" || word == "gpu" || word == "sys";
+  });
+  const Ordering given = cache_modifiers();
+  ordering = packed(given.relaxed ? MemoryOrder::strong : otherwise,
+                    narrow ? MemoryScope::cta : given.scope);
   if (where != Space::shared && where != Space::cluster && where != Space::generic) unknown();
   return where;
 }
@@ -45,7 +52,8 @@ bool Decoder::mbarrier() {
   const bool arrives = found->what == MbarrierOp::arrive || found->what == MbarrierOp::arrive_drop;
   const bool with_bytes = arrives && has("expect_tx");
   if (arrives) has("noComplete");
-  const Space where = mbarrier_space();
+  std::uint8_t ordering = 0;
+  const Space where = mbarrier_space(MemoryOrder::releasing, ordering);
   Ref state;
   Ref value;
   std::size_t at = 0;
@@ -66,6 +74,7 @@ bool Decoder::mbarrier() {
   address(draft, operand(at), 8, 2);
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   draft.op.m[3] = with_bytes ? 1 : 0;
+  draft.op.m[5] = ordering;
   draft.op.m[6] = static_cast<std::uint8_t>(found->what);
   return true;
 }
@@ -73,7 +82,8 @@ bool Decoder::mbarrier() {
 // p, [address], state or parity{, hint of time}
 bool Decoder::mbarrier_wait(bool suspends) {
   const bool parity = has("parity");
-  const Space where = mbarrier_space();
+  std::uint8_t ordering = 0;
+  const Space where = mbarrier_space(MemoryOrder::acquiring, ordering);
   want_operands(3, suspends ? 4 : 3);
   const Ref p = predicate_target(operand(0));
   const Ref phase = source(operand(2), parity ? Type::u32 : Type::b64);
@@ -82,6 +92,7 @@ bool Decoder::mbarrier_wait(bool suspends) {
   draft.op.m[0] = static_cast<std::uint8_t>(where);
   draft.op.m[3] = parity ? 1 : 0;
   draft.op.m[4] = suspends ? 1 : 0;
+  draft.op.m[5] = ordering;
   return true;
 }
 
@@ -90,11 +101,13 @@ bool Decoder::cluster_barrier() {
   const bool arrives = has("arrive");
   if (!arrives && !has("wait")) return false;
   const bool aligned = has("aligned");
-  for (const std::string_view word : {"release", "relaxed", "acquire"}) has(word);
+  const bool relaxed = has("relaxed");
+  for (const std::string_view word : {"release", "acquire"}) has(word);
   want_operands(0, 0);
   Draft& draft =
       arrives ? emit(aligned ? Kind::converge : Kind::memory, Pipe::control, run_cluster_arrive)
               : emit(Kind::wait, Pipe::control, run_cluster_wait);
+  draft.op.m[5] = relaxed ? 1 : 0;
   draft.op.m[6] = aligned ? 1 : 0;
   return true;
 }
@@ -120,7 +133,8 @@ bool Decoder::cluster_address() {
 bool Decoder::async_arrive() {
   if (last_type() != Type::b64 || !has("arrive") || !has("mbarrier") || !has("async")) return false;
   const bool counted = has("noinc");
-  const Space where = mbarrier_space();
+  std::uint8_t ordering = 0;
+  const Space where = mbarrier_space(MemoryOrder::releasing, ordering);
   want_operands(1, 1);
   Draft& draft = emit(Kind::memory, Pipe::load_store, run_async_arrive);
   address(draft, operand(0), 8, 2);

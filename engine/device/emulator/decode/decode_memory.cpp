@@ -34,23 +34,34 @@ Space Decoder::space() {
   return Space::generic;
 }
 
-// What says how fast or how visible an access is; here every access is visible at once.
-MemoryOrder Decoder::cache_modifiers() {
-  MemoryOrder order = MemoryOrder::plain;
-  for (const std::string_view word : {"volatile", "relaxed", "acquire"}) {
-    if (has(word)) order = MemoryOrder::strong;
-  }
-  for (const std::string_view word : {"release", "acq_rel"}) {
-    if (has(word)) order = MemoryOrder::releasing;
-  }
-  for (const std::string_view word : {"weak", "cta", "gpu", "sys", "cluster", "mmio", "ca", "cg",
-                                      "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
+// What says how fast or how visible an access is; here every access is visible at once. Volatile
+// ones are relaxed at the scope of the system (PTX ISA, "Memory Consistency Model: Strong
+// Operations").
+Decoder::Ordering Decoder::cache_modifiers() {
+  Ordering found;
+  for (const std::string_view word : {"volatile", "relaxed", "mmio"}) found.relaxed |= has(word);
+  const bool both = has("acq_rel");
+  found.acquires = has("acquire") || both;
+  found.releases = has("release") || both;
+  found.scope = has("cta")       ? MemoryScope::cta
+                : has("cluster") ? MemoryScope::cluster
+                                 : MemoryScope::gpu;
+  for (const std::string_view word :
+       {"gpu", "sys", "weak", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc", "noftz"}) {
     has(word);
   }
   for (std::size_t i = 1; i < words_.size(); ++i) {
     if (words_[i].starts_with("L1::") || words_[i].starts_with("L2::")) understood_[i] = true;
   }
-  return order;
+  return found;
+}
+
+// Of ld and st.
+std::uint8_t Decoder::Ordering::of_access() const {
+  if (releases) return packed(MemoryOrder::releasing, scope);
+  if (acquires) return packed(MemoryOrder::acquiring, scope);
+  return relaxed ? packed(MemoryOrder::strong, scope)
+                 : packed(MemoryOrder::plain, MemoryScope::none);
 }
 
 // A function's parameters are local memory.
@@ -73,7 +84,7 @@ bool Decoder::load() {
   const Type type = last_type();
   if (type == Type::b128) return load_quad();
   Space where = space();
-  const MemoryOrder order = cache_modifiers();
+  const std::uint8_t order = cache_modifiers().of_access();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
@@ -101,7 +112,7 @@ bool Decoder::load() {
   }
   address(draft, from, 8, 2);
   set_values(draft.op, where, type, count, width);
-  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  draft.op.m[6] = order;
   return true;
 }
 
@@ -112,7 +123,7 @@ bool Decoder::store() {
   Space where = space();
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant) return false;
-  const MemoryOrder order = cache_modifiers();
+  const std::uint8_t order = cache_modifiers().of_access();
   const std::size_t count = has("v4") ? 4 : has("v2") ? 2 : 1;
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(type));
   if (bytes == 0 || bytes > 16 || !is_plain(type)) return false;
@@ -141,7 +152,7 @@ bool Decoder::store() {
   for (std::size_t i = 0; i < count; ++i) read(draft, i, refs[i]);
   address(draft, operand(0), 8, 2);
   set_values(draft.op, where, type, count, width);
-  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  draft.op.m[6] = order;
   return true;
 }
 

@@ -72,7 +72,7 @@ bool Decoder::unpack_quad() {
 // ld.b128 d, [a]
 bool Decoder::load_quad() {
   const Space where = space();
-  const MemoryOrder order = cache_modifiers();
+  const std::uint8_t order = cache_modifiers().of_access();
   want_operands(2, 3);
   const Operand& from = operand(1);
   if (from.kind != Operand::Kind::address) malformed("an address in [ ] is expected");
@@ -81,7 +81,7 @@ bool Decoder::load_quad() {
   for (std::size_t i = 0; i < 2; ++i) write(draft, i, to[i]);
   address(draft, from, 8, 2);
   set_values(draft.op, loaded_space(where, from), Type::b64, 2, 8);
-  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  draft.op.m[6] = order;
   return true;
 }
 
@@ -90,14 +90,14 @@ bool Decoder::store_quad() {
   Space where = space();
   if (where == Space::param) where = Space::local;  // an argument of a call
   if (where == Space::constant || has("async")) return false;
-  const MemoryOrder order = cache_modifiers();
+  const std::uint8_t order = cache_modifiers().of_access();
   want_operands(2, 3);
   const std::array<Ref, 2> from = quad(operand(1));
   Draft& draft = emit(Kind::memory, Pipe::load_store, run_store);
   for (std::size_t i = 0; i < 2; ++i) read(draft, i, from[i]);
   address(draft, operand(0), 8, 2);
   set_values(draft.op, where, Type::b64, 2, 8);
-  draft.op.m[6] = static_cast<std::uint8_t>(order);
+  draft.op.m[6] = order;
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/device/emulator/decode/decoder.hpp"
 #include "engine/device/emulator/matrix/matrix_ops.hpp"
+#include "engine/device/emulator/warp/warp_ops.hpp"
 
 // wgmma.* and setmaxnreg.
 
@@ -128,9 +129,10 @@ std::int64_t Decoder::wgmma_option(std::size_t index, std::int64_t low, std::int
   return option.value;
 }
 
-// setmaxnreg.{inc,dec}.sync.aligned.u32 count: registers are not scarce here.
+// setmaxnreg.{inc,dec}.sync.aligned.u32 count
 bool Decoder::register_limit() {
-  if (last_type() != Type::u32 || (!has("inc") && !has("dec"))) return false;
+  const bool more = has("inc");
+  if (last_type() != Type::u32 || (!more && !has("dec"))) return false;
   if (!has("sync") || !has("aligned")) return false;
   want_operands(1, 1);
   const Operand& count = operand(0);
@@ -138,9 +140,27 @@ bool Decoder::register_limit() {
       count.value % 8 != 0) {
     malformed("24 to 256 registers, a multiple of 8, are expected");
   }
-  Draft& draft = emit(Kind::converge, Pipe::control, run_nothing);
+  Draft& draft = emit(Kind::wait, Pipe::control, run_register_limit);
+  draft.op.immediate = count.value;
+  draft.op.m[0] = more ? 1 : 0;
   draft.op.m[6] = 1;
+  program_.thread_registers = entry_registers_;
   return true;
+}
+
+// What ptxas gives the threads of a kernel that has setmaxnreg: as many as the launch that its
+// directives allow can have. Without any it ignores the instruction (PTX ISA, setmaxnreg: the kernel
+// must have been launched with a valid number).
+std::uint32_t Decoder::thread_registers(const Function& entry) {
+  constexpr std::uint64_t kOfAnSm = 65536;
+  constexpr std::uint64_t kMost = 256;
+  if (entry.most_registers != 0) {
+    return static_cast<std::uint32_t>(std::min((entry.most_registers + 7) / 8 * 8, kMost));
+  }
+  if (entry.most_threads == 0) return 0;
+  const std::uint64_t threads = (entry.most_threads + kWarpSize - 1) / kWarpSize * kWarpSize *
+                                std::max<std::uint64_t>(entry.least_blocks, 1);
+  return static_cast<std::uint32_t>(std::min(kOfAnSm / threads / 8 * 8, kMost));
 }
 
 }  // namespace fa_tune::emulator

@@ -160,6 +160,7 @@ void Decoder::place_symbols(Function& entry, const std::vector<Function*>& funct
     if (symbol.used && !symbol.references.empty()) write_references(symbol);
   }
   program_.kernel = entry.name;
+  entry_registers_ = thread_registers(entry);
   program_.static_shared_bytes = static_cast<std::uint32_t>(end - kSharedReserved);
   program_.dynamic_shared_begin = static_cast<std::uint32_t>(dynamic_begin);
   program_.parameter_bytes = static_cast<std::uint32_t>(entry.parameter_bytes);

@@ -108,8 +108,9 @@ class Decoder {
   bool wgmma_product();
   std::int64_t wgmma_option(std::size_t index, std::int64_t low, std::int64_t high);
   bool register_limit();
+  static std::uint32_t thread_registers(const Function& entry);
   bool mbarrier_wait(bool suspends);
-  Space mbarrier_space();
+  Space mbarrier_space(MemoryOrder otherwise, std::uint8_t& ordering);
   bool stack();
   bool integer(Type type);
   bool with_carry();
@@ -147,10 +148,19 @@ class Decoder {
   bool load();
   bool store();
   bool atomic();
+  // What an instruction says of how it orders others.
+  struct Ordering {
+    bool relaxed = false;
+    bool acquires = false;
+    bool releases = false;
+    MemoryScope scope = MemoryScope::gpu;
+
+    std::uint8_t of_access() const;
+  };
   // decode_atomic.cpp
   struct AtomicPlace {
     Space where = Space::generic;
-    MemoryOrder order = MemoryOrder::update;
+    std::uint8_t order = 0;  // MemoryOrder and MemoryScope, packed
     bool known = false;
   };
   Type atomic_type();
@@ -233,7 +243,7 @@ class Decoder {
   Space loaded_space(Space where, const Operand& from) const;
   std::vector<Operand> values(const Operand& operand, std::size_t count) const;
   static void set_values(Op& op, Space where, Type type, std::size_t count, int width);
-  MemoryOrder cache_modifiers();
+  Ordering cache_modifiers();
   Ref copy_of(Ref ref);
   std::vector<Ref> fragment(std::size_t index, std::size_t count, Type type, bool written);
   // One product of m rows; the fragments' registers in the ISA's order.
@@ -253,6 +263,7 @@ class Decoder {
   TensorRule rule_;
   Placing placing_;
   Program program_;
+  std::uint32_t entry_registers_ = 0;
   std::vector<Draft> drafts_;
   std::vector<VirtualRegister> registers_;
   std::uint32_t predicates_ = 2;                 // false and true come first

@@ -37,12 +37,10 @@ void ClusterRun::begin(std::uint64_t index, Record* record) {
 }
 
 ClusterRun::Pause ClusterRun::go_on(std::uint64_t most) {
-  if (sanitizer_) sanitizer_->resume();
   progressed_ = false;
   const std::uint64_t before = total_effort();
   const Pause pause = take_turns(most);
   effort_ = total_effort() - before;
-  if (sanitizer_ && pause != Pause::ended) sanitizer_->put_aside();
   return pause;
 }
 

@@ -21,7 +21,7 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   Barrier& barrier = barriers_[id];
-  const std::uint32_t expected = op.r[2] == kNoOperand ? 0 : slot(warp, op.r[2])[lane];
+  std::uint32_t expected = op.r[2] == kNoOperand ? 0 : slot(warp, op.r[2])[lane];
   if (expected % kWarpSize != 0) {
     cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("{} threads at a barrier: not a multiple of a warp", expected));
@@ -33,6 +33,14 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
                             cta_.context().config.block.count()));
     return;
   }
+  // Without a number all threads of the block take part, whole warps: one that names as many is the
+  // same (PTX ISA, bar).
+  const auto whole = static_cast<std::uint32_t>(cta_.warps().size() * kWarpSize);
+  if (barrier.in_use && barrier.expected + expected == whole &&
+      (barrier.expected == 0 || expected == 0)) {
+    barrier.expected = whole;
+    expected = whole;
+  }
   if (barrier.in_use && barrier.expected != expected) {
     cta_.report(DiagnosticKind::barrier, warp, op, lane,
                 fmt::format("barrier {} waits for {} threads and this one expects {}", id,
@@ -40,7 +48,7 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   if (Counters* counters = cta_.counters()) counters->barriers += 1;
-  if (Sanitizer* sanitizer = cta_.sanitizer()) sanitizer->arrive(warp, id);
+  if (Sanitizer* sanitizer = cta_.sanitizer()) sanitizer->arrive(warp, path.mask, id, op.m[0] != 1);
   barrier.in_use = true;
   barrier.expected = expected;
   // An aligned barrier counts whole warps, also a last one that is not full.
@@ -109,7 +117,7 @@ void NamedBarriers::release(std::uint8_t id) {
       }
       path.state = DivergentPath::State::ready;
       path.pc += 1;
-      if (sanitizer != nullptr) sanitizer->leave(warp, id);
+      if (sanitizer != nullptr) sanitizer->leave(warp, path.mask, id);
     }
   }
   if (sanitizer != nullptr) sanitizer->reopen(cta_, id);

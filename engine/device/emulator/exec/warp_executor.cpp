@@ -4,6 +4,8 @@
 #include <bit>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "engine/device/emulator/matrix/matrix_ops.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
@@ -285,9 +287,28 @@ bool WarpExecutor::converged(Warp& warp, const DivergentPath& path, const Op& op
     wanted &= members;
   }
   if ((path.mask & wanted) == wanted) return true;
+  if (op.m[6] == 1 && !check_aligned(warp, path, op)) return false;
   warp.paths[static_cast<std::size_t>(&path - warp.paths.data())].state =
       DivergentPath::State::at_reconvergence;
   return false;
+}
+
+// An aligned instruction wants the warp as one. Lanes that wait for another warp apart are not on
+// their way: whether the compiler makes the others wait for them, nobody has said. bar.sync is left
+// out, as __syncthreads() may follow such a wait.
+bool WarpExecutor::check_aligned(const Warp& warp, const DivergentPath& path, const Op& op) {
+  for (const DivergentPath& other : warp.paths) {
+    if (other.state != DivergentPath::State::waiting) continue;
+    const Op& wait = context_.program->ops[other.pc];
+    cta_.report(
+        DiagnosticKind::barrier, warp, op, std::countr_zero(path.mask),
+        fmt::format("a part of its warp comes to an aligned instruction while lane {} still "
+                    "waits in {} ({}); no __syncwarp() brings them together",
+                    std::countr_zero(other.mask), context_.program->names[wait.name],
+                    line_text(*context_.program, wait)));
+    return false;
+  }
+  return true;
 }
 
 void WarpExecutor::scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets) {
@@ -335,6 +356,7 @@ void WarpExecutor::exit_lanes(Warp& warp, std::size_t chosen) {
     if (path.state == DivergentPath::State::at_reconvergence)
       path.state = DivergentPath::State::ready;
   }
+  if (warp.live == 0) cta_.give_registers(warp);
   barriers_.complete();
   cta_.note_exits();
   if (cluster_.complete_phase() && sanitizer_ != nullptr) sanitizer_->complete_cluster();

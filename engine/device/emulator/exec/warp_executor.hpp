@@ -30,6 +30,7 @@ class WarpExecutor {
   void wait(Warp& warp, std::size_t chosen, const Op& op);
   void control(Warp& warp, std::size_t chosen, const Op& op);
   bool converged(Warp& warp, const DivergentPath& path, const Op& op);
+  bool check_aligned(const Warp& warp, const DivergentPath& path, const Op& op);
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
   void return_lanes(Warp& warp, std::size_t chosen, const Op& op);
   void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);

@@ -113,7 +113,11 @@ struct Function {
   std::vector<const Symbol*> returns;
   std::vector<const Symbol*> parameters;
   std::uint64_t parameter_bytes = 0;  // of an entry
-  std::uint64_t frame_bytes = 0;      // its part of the thread's local memory
+  // What its performance directives say, 0 where they do not.
+  std::uint64_t most_threads = 0;    // .maxntid, .reqntid
+  std::uint64_t least_blocks = 0;    // .minnctapersm
+  std::uint64_t most_registers = 0;  // .maxnreg
+  std::uint64_t frame_bytes = 0;     // its part of the thread's local memory
   std::uint64_t frame_align = 16;
   std::vector<Type> registers;
   std::vector<int> scope_parents;  // of scope i; the outermost is 0 with parent -1

@@ -126,7 +126,7 @@ void Parser::function(bool is_entry) {
   if (!is_entry && peek().is('(')) function.returns = formal_parameters(function, false);
   function.name = expect_word("a function's name");
   if (peek().is('(')) function.parameters = formal_parameters(function, is_entry);
-  while (performance_directive()) {
+  while (performance_directive(function)) {
   }
   if (!accept(';')) {
     function.has_body = true;
@@ -188,7 +188,7 @@ std::vector<const Symbol*> Parser::formal_parameters(Function& function, bool is
   return found;
 }
 
-bool Parser::performance_directive() {
+bool Parser::performance_directive(Function& function) {
   const std::string_view word = peek().text;
   if (word == ".noreturn" || word == ".explicitcluster" || word == ".blocksareclusters") {
     take();
@@ -205,9 +205,13 @@ bool Parser::performance_directive() {
     return true;
   }
   take();
+  std::uint64_t product = 1;
   do {
-    expect_integer();
+    product *= static_cast<std::uint64_t>(expect_integer()) & 0xffff;
   } while (accept(','));
+  if (word == ".maxntid" || word == ".reqntid") function.most_threads = product;
+  if (word == ".minnctapersm") function.least_blocks = product;
+  if (word == ".maxnreg") function.most_registers = product;
   return true;
 }
 

@@ -52,7 +52,7 @@ class Parser {
   void initial_value(Symbol& symbol, int element_size);
   std::uint64_t scalar(int element_size);
   void resolve_references();
-  bool performance_directive();
+  bool performance_directive(Function& function);
 
   void body(Function& function);
   bool body_directive(Function& function);

@@ -52,16 +52,32 @@ enum class Kind : std::uint8_t {
   barrier,
 };
 
+// Among whom an operation is seen in order (PTX ISA, "Memory Consistency Model: Scope"); .sys counts
+// as .gpu, since one GPU is all there is.
+enum class MemoryScope : std::uint8_t { none, cta, cluster, gpu };
+inline constexpr std::size_t kScopes = 3;  // that are some
+
 // How an access orders others, for the sanitizer.
 enum class MemoryOrder : std::uint8_t {
   plain,
-  strong,     // volatile, relaxed, acquire; an mbarrier's own
-  releasing,  // release, acq_rel
+  strong,     // volatile, relaxed; an mbarrier's own
+  acquiring,  // acquire
+  releasing,  // release
   update,     // atomic: reads and writes
+  acquiring_update,
   releasing_update,
+  acq_rel_update,
   copy,       // of an argument to a call: it may copy what nobody has written
   unwatched,  // whoever makes it tells the Sanitizer more
 };
+
+// Both in a byte of Op::m.
+constexpr std::uint8_t packed(MemoryOrder order, MemoryScope scope) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(order) | static_cast<unsigned>(scope)
+                                                                      << 4);
+}
+constexpr MemoryOrder order_in(std::uint8_t bits) { return static_cast<MemoryOrder>(bits & 0xf); }
+constexpr MemoryScope scope_in(std::uint8_t bits) { return static_cast<MemoryScope>(bits >> 4); }
 
 // The pipe that executes it, for the counters.
 enum class Pipe : std::uint8_t {
@@ -179,6 +195,8 @@ struct Program {
   std::uint32_t entry = 0;
   std::uint32_t slots = 0;       // a warp
   std::uint32_t predicates = 0;  // a warp
+  // That a thread begins with, if setmaxnreg changes how many it has; 0: unknown.
+  std::uint32_t thread_registers = 0;
   std::uint32_t parameter_bytes = 0;
   std::vector<std::uint32_t> parameter_sizes;    // each argument's bytes
   std::vector<std::uint32_t> parameter_offsets;  // and where it goes

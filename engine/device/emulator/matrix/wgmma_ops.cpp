@@ -156,8 +156,9 @@ bool admit(Warp& warp, const Op& op, const Side& side, const CompletionToken* co
               address, warp.cta->shared().size(), kSharedReserved));
       return false;
     }
-    return completion == nullptr || warp.cta->sanitizer()->async_shared(
-                                        warp, op, 0, *completion, memory, kChunkBytes, access);
+    return completion == nullptr ||
+           warp.cta->sanitizer()->async_shared(warp, op, 0, warp.live, *completion, memory,
+                                               kChunkBytes, access, true);
   });
 }
 
@@ -239,7 +240,8 @@ void run_wgmma_wait(LaneFile& lanes, const Op& op, std::uint32_t) {
     for (const std::uint16_t sum : form_of(warp, *each.op).sums) flight.sums.set(sum);
   }
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
-    sanitizer->wait_groups(warp, 0, static_cast<std::uint32_t>(end), AsyncGroupKind::wgmma);
+    sanitizer->wait_groups(warp, 0, warp.live, static_cast<std::uint32_t>(end),
+                           AsyncGroupKind::wgmma);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "engine/device/emulator/memory/memory_ops.hpp"
 
 // atom and red. Fields as in access.hpp; r[0]: the old value, or none; r[1], r[2]: operands;
-// m[4]: MemoryOrder; m[6]: Atomic. Lanes go one after the other, lowest first.
+// m[4]: MemoryOrder and MemoryScope, packed; m[6]: Atomic. Lanes go one after the other, lowest first.
 
 namespace fa_tune::emulator {
 namespace {
@@ -162,8 +162,11 @@ void reduce_elements(Atomic what, Type type, std::byte* to, const std::byte* fro
 
 void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Warp& warp = warp_of(lanes);
-  const Access access{static_cast<Space>(op.m[0]), op.m[1], true,
-                      static_cast<MemoryOrder>(op.m[4])};
+  const Access access{.space = static_cast<Space>(op.m[0]),
+                      .bytes = op.m[1],
+                      .write = true,
+                      .order = order_in(op.m[4]),
+                      .scope = scope_in(op.m[4])};
   Addresses addresses;
   Pointers pointers;
   if (!reach(warp, op, mask, access, addresses, pointers)) return;
@@ -199,8 +202,11 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   static std::mutex turn;
   Warp& warp = warp_of(lanes);
-  const Access access{static_cast<Space>(op.m[0]), op.m[1], true,
-                      static_cast<MemoryOrder>(op.m[4])};
+  const Access access{.space = static_cast<Space>(op.m[0]),
+                      .bytes = op.m[1],
+                      .write = true,
+                      .order = order_in(op.m[4]),
+                      .scope = scope_in(op.m[4])};
   Addresses addresses;
   Pointers pointers;
   if (!reach(warp, op, mask, access, addresses, pointers)) return;

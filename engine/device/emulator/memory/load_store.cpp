@@ -11,7 +11,11 @@ namespace fa_tune::emulator {
 namespace {
 
 Access access_of(const Op& op, bool write) {
-  return {static_cast<Space>(op.m[0]), op.m[1], write, static_cast<MemoryOrder>(op.m[6])};
+  return {.space = static_cast<Space>(op.m[0]),
+          .bytes = op.m[1],
+          .write = write,
+          .order = order_in(op.m[6]),
+          .scope = scope_in(op.m[6])};
 }
 
 // One value of E a lane to a register of words W: extended by E's sign.
@@ -75,7 +79,8 @@ void scatter_as(int bytes, const W* values, const Pointers& pointers, std::size_
 
 // Whether it is made so that what another block writes is seen.
 bool looks_elsewhere(const Op& op) {
-  return static_cast<MemoryOrder>(op.m[6]) == MemoryOrder::strong &&
+  const MemoryOrder order = order_in(op.m[6]);
+  return (order == MemoryOrder::strong || order == MemoryOrder::acquiring) &&
          (static_cast<Space>(op.m[0]) == Space::global ||
           static_cast<Space>(op.m[0]) == Space::generic);
 }
@@ -224,15 +229,25 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   }
 }
 
-void run_fence(LaneFile& lanes, const Op& op, std::uint32_t) {
+void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   const Warp& warp = warp_of(lanes);
   Sanitizer* const sanitizer = warp.cta->sanitizer();
   if (sanitizer == nullptr) return;
-  const auto kind = static_cast<FenceKind>(op.m[0]);
-  if (kind == FenceKind::proxy) {
-    sanitizer->fence_proxy(warp);
-  } else {
-    sanitizer->fence(warp, kind == FenceKind::gpu);
+  switch (static_cast<FenceKind>(op.m[0])) {
+    case FenceKind::memory:
+      sanitizer->fence(warp, mask, static_cast<MemoryScope>(op.m[1]));
+      return;
+    case FenceKind::proxy:
+      for (const ProxySpace space : {ProxySpace::shared, ProxySpace::global}) {
+        const bool named = (op.m[1] >> static_cast<unsigned>(space) & 1U) != 0;
+        if (named) sanitizer->fence_proxy(warp, mask, space);
+      }
+      return;
+    case FenceKind::made:
+      sanitizer->fence_made(warp, mask);
+      return;
+    default:
+      return;
   }
 }
 

@@ -8,8 +8,9 @@ namespace fa_tune::emulator {
 
 void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
-// m[0] of a fence: what it orders accesses for. proxy: fence.proxy.async.
-enum class FenceKind : std::uint8_t { cta, gpu, proxy };
+// m[0] of a fence. memory: m[1] is its MemoryScope; proxy: fence.proxy.async, m[1]: bit i: ProxySpace i;
+// made: fence.mbarrier_init; other: what it orders is not looked at.
+enum class FenceKind : std::uint8_t { memory, proxy, made, other };
 void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -7,14 +7,11 @@
 
 #include "engine/device/emulator/state/cluster.hpp"
 
-// Accesses to memory. What orders them is in sanitizer_order.cpp, the words are in
-// sanitizer_report.cpp.
+// Accesses to memory; races in global memory are in sanitizer_global.cpp. What orders accesses is in
+// sanitizer_order.cpp and sanitizer_mbarrier.cpp, the words are in sanitizer_report.cpp.
 
 namespace fa_tune::emulator {
 namespace {
-
-// A key of `flags_` for a place in shared memory; global addresses lie elsewhere.
-constexpr std::uint64_t kSharedKey = std::uint64_t{1} << 63;
 
 std::uint32_t warps_of(const LaunchContext& context) {
   return static_cast<std::uint32_t>((context.config.block.count() + kWarpSize - 1) / kWarpSize);
@@ -25,14 +22,17 @@ std::size_t shared_bytes(const LaunchContext& context) {
          context.config.dynamic_shared_bytes;
 }
 
-// Agents whose reads a place of shared memory remembers: the warps, and what reads for them.
-std::uint32_t readers(const LaunchContext& context, std::uint32_t warps) {
+bool is_asynchronous(const LaunchContext& context) {
   const auto& names = context.program->names;
-  const bool asynchronous = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.starts_with("wgmma.mma_async") || name.starts_with("cp.async.bulk") ||
            name.starts_with("cp.reduce.async");
   });
-  return asynchronous ? 2 * warps + 2 : warps;
+}
+
+// Agents whose reads a place of shared memory remembers: the warps, and what reads for them.
+std::uint32_t readers(const LaunchContext& context, std::uint32_t warps) {
+  return is_asynchronous(context) ? 3 * warps + 2 : warps;
 }
 
 }  // namespace
@@ -44,9 +44,14 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       clocks_(ctas * warps_of(context)),
       copies_(ctas * warps_of(context)),
       barriers_(ctas),
-      fenced_(ctas * warps_of(context)),
       global_(*context.between_blocks) {
-  grouped_.fill(std::vector<Grouped>(clocks_.warps()));
+  // These come next after the warps, and mbarriers after them: agents are told apart as readers by
+  // the lowest bits of their numbers.
+  for (auto& warps : grouped_) {
+    warps.resize(clocks_.warps());
+    if (!is_asynchronous(context)) continue;
+    for (Grouped& grouped : warps) grouped.agent = clocks_.add_agent();
+  }
   const std::size_t bytes = shared_bytes(context);
   for (std::uint32_t cta = 0; cta < ctas; ++cta) {
     if (checks_.races) cells_.emplace_back(bytes, readers(context, clocks_.warps()));
@@ -58,13 +63,16 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   }
 }
 
+Strength Sanitizer::strength_of(const Warp& warp, const Access& access) {
+  return {access.strong() ? access.scope : MemoryScope::none, warp.cta->rank()};
+}
+
 void Sanitizer::start(std::uint64_t index) {
   cluster_ = index;
   clocks_.restart();
   for (InitShadow& map : shared_written_) map.clear();
   for (InitShadow& map : local_written_) map.clear();
   for (auto& barriers : barriers_) barriers.fill({});
-  for (Clock& clock : fenced_) clock.clear();
   for (PendingCopies& copies : copies_) copies.clear();
   for (auto& warps : grouped_) {
     for (Grouped& grouped : warps) grouped.parts.clear();
@@ -72,9 +80,11 @@ void Sanitizer::start(std::uint64_t index) {
   cluster_coming_.clear();
   cluster_over_.clear();
   for (auto& [where, phases] : mbarriers_) {
-    phases.coming.clear();
-    phases.over.clear();
+    phases.coming = {};
+    phases.over = {};
+    phases.made.reset();
   }
+  flags_.clear();
 }
 
 std::optional<Diagnostic> Sanitizer::finalize(std::optional<Diagnostic> diagnostic) {
@@ -86,7 +96,7 @@ std::optional<Diagnostic> Sanitizer::finish() { return std::exchange(unwritten_,
 
 bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                        const Addresses& addresses) {
-  Current at{&warp, &op, &access, &addresses, mask, nullptr, false};
+  Current at{&warp, &op, &access, &addresses, mask, nullptr, false, {}};
   switch (access.space) {
     case Space::shared:
     case Space::cluster:
@@ -131,10 +141,10 @@ Sanitizer::SharedPlace Sanitizer::place(const Warp& warp, std::uint64_t address)
 bool Sanitizer::access_shared(const Current& at) {
   current_ = at;
   const Access& access = *at.access;
-  const bool strong = access.strong();
   const std::uint32_t warp = number(*at.warp);
+  if (checks_.races && access.strong()) synchronize(at, false);
   const Viewer view = viewer(warp);
-  Stamp stamp{clocks_.time(warp), index_of(*at.op), view.agent, 0, strong};
+  Stamp stamp{clocks_.time(warp), index_of(*at.op), view.agent, 0, strength_of(*at.warp, access)};
   for (std::uint32_t rest = at.mask; rest != 0;) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
@@ -154,10 +164,6 @@ bool Sanitizer::access_shared(const Current& at) {
       if (access.write) map.mark(offset, access.bytes);
     }
     if (!checks_.races) continue;
-    if (strong) {
-      synchronize(at, kSharedKey | std::uint64_t{rank} << 32 | offset, false);
-      stamp.time = clocks_.time(warp);
-    }
     stamp.lane = static_cast<std::uint8_t>(lane);
     current_.owner = at.warp->cta->cluster().ctas()[rank].get();
     const bool right = access.write
@@ -186,6 +192,8 @@ bool Sanitizer::access_local(const Current& at) {
 }
 
 bool Sanitizer::access_global(const Current& at) {
+  if (checks_.races && at.access->strong()) synchronize(at, true);
+  current_ = at;
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (!check_global(at, lane, (*at.addresses)[static_cast<std::size_t>(lane)])) return false;
@@ -206,9 +214,7 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
       if (access.write) map->mark(offset, access.bytes);
     }
   }
-  if (!checks_.races) return true;
-  if (access.strong()) synchronize(at, address, true);
-  return race_global(at, lane, address);
+  return !checks_.races || race_global(at, lane, address);
 }
 
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
@@ -229,44 +235,6 @@ void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint
     if (!some) return;
   }
   note_unwritten(at, lane, space, address, map.missing(offset, bytes));
-}
-
-bool Sanitizer::race_global(const Current& at, int lane, std::uint64_t address) {
-  const Access& access = *at.access;
-  const std::uint32_t thread =
-      at.warp->cta->rank() * static_cast<std::uint32_t>(context_.config.block.count()) +
-      at.warp->index * kWarpSize + static_cast<std::uint32_t>(lane);
-  const GlobalStamp stamp{global_.actor(), global_.time(), index_of(*at.op),
-                          static_cast<std::uint16_t>(thread), access.strong()};
-  GlobalConflict conflict;
-  const bool right = access.write ? global_.write(address, access.bytes, stamp, conflict)
-                                  : global_.read(address, access.bytes, stamp, conflict);
-  if (right) return true;
-  if (access.write && conflict.before_writes) {
-    const Allocation* allocation = context_.memory->find(address);
-    const std::byte* memory = allocation->bytes + (address - allocation->address);
-    if (same_bytes(at, lane, lane, false, memory, 0, access.bytes)) return true;
-  }
-  report_global_race(at, lane, conflict);
-  return false;
-}
-
-// A strong access may publish what its warp's last fence covers, and learn what others have
-// published at this place.
-void Sanitizer::synchronize(const Current& at, std::uint64_t key, bool global) {
-  const Access& access = *at.access;
-  const std::uint32_t warp = number(*at.warp);
-  const bool releases = access.releases();
-  if (access.reads()) {
-    if (const auto found = flags_.find(key); found != flags_.end()) {
-      clocks_.acquire(warp, found->second);
-    }
-    if (global) global_.learn(key);
-  }
-  if (!access.write) return;
-  if (releases) close_time(warp);
-  if (!fenced_[warp].empty()) join(flags_[key], fenced_[warp]);
-  if (global) global_.publish(key, releases);
 }
 
 // Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
@@ -307,7 +275,7 @@ std::uint32_t Sanitizer::number(const Warp& warp) const {
 }
 
 Viewer Sanitizer::viewer(std::uint32_t warp) const {
-  return {static_cast<std::uint16_t>(warp), &clocks_.known(warp)};
+  return {static_cast<std::uint16_t>(warp), &clocks_.view(warp), false, clocks_.warps()};
 }
 
 std::uint32_t Sanitizer::index_of(const Op& op) const {

@@ -24,23 +24,22 @@ struct CompletionToken {
   std::uint32_t time = 0;
 };
 
-// Asynchronous operations that groups count.
-enum class AsyncGroupKind : std::uint8_t { bulk, wgmma };
+// Asynchronous operations that groups count: of a bulk group the reading of its sources and, later,
+// its writing to global memory; of wgmma the reading of shared memory.
+enum class AsyncGroupKind : std::uint8_t { wgmma, bulk_reads, bulk_writes };
+inline constexpr std::size_t kAsyncGroupKinds = 3;
 
 // Watches a launch for what bounds and alignment do not show: reads of what nobody has written,
 // races, misused asynchronous operations. One for the clusters of a launch that run one after the
 // other; those that wait for each other each have one. Instructions tell it what they do; what it
 // finds it reports through Cta::report. It never changes what the kernel does.
-class Sanitizer final : private RaceFilter {
+class Sanitizer final : private RaceFilter, private GlobalOrder {
  public:
   // The CTAs that run together.
   Sanitizer(const LaunchContext& context, std::uint32_t ctas);
 
   // Cluster number `index` begins.
   void start(std::uint64_t index);
-  // It is put aside while others run; it goes on, or has just begun.
-  void put_aside() { global_.put_aside(); }
-  void resume() { global_.enter(static_cast<std::uint32_t>(cluster_)); }
 
   // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
   // better: where a barrier is missing, whether the reader comes before the writer is chance.
@@ -66,40 +65,58 @@ class Sanitizer final : private RaceFilter {
   // `group`: how many groups the lane has committed before this operation.
   CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
                            const Op& op);
-  // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below.
-  bool async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
-                    const std::byte* memory, std::uint32_t bytes, const Access& access);
-  bool async_global(Warp& warp, const Op& op, int lane, std::uint64_t address, std::uint32_t bytes,
-                    const Access& access);
-  // The lane has waited for its operations in groups before `end`.
-  void wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind);
+  // `memory` is in some CTA's shared memory, `bytes` a multiple of 16 or a power of two below. It is
+  // issued by the lanes of `lanes`, of which `lane` is one. `by_proxy`: through the asynchronous
+  // proxy.
+  bool async_shared(Warp& warp, const Op& op, int lane, std::uint32_t lanes,
+                    const CompletionToken& completion, const std::byte* memory, std::uint32_t bytes,
+                    const Access& access, bool by_proxy);
+  bool async_global(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
+                    std::uint64_t address, std::uint32_t bytes, const Access& access);
+  // The lanes know that what `lane` did in groups before `end` is complete.
+  void wait_groups(const Warp& warp, int lane, std::uint32_t lanes, std::uint32_t end,
+                   AsyncGroupKind kind);
 
   // bar.warp.sync: the lanes of the warp have converged.
   void converge(const Warp& warp);
-  // Barrier `id` of the warp's CTA: the warp arrives; it goes on; the barrier is ready for its next
-  // use.
-  void arrive(const Warp& warp, std::uint32_t id);
-  void leave(const Warp& warp, std::uint32_t id);
+  // Barrier `id` of the warp's CTA: lanes of the warp arrive; they go on; the barrier is ready for
+  // its next use. `waits`: those who arrive wait, too.
+  void arrive(const Warp& warp, std::uint32_t lanes, std::uint32_t id, bool waits);
+  void leave(const Warp& warp, std::uint32_t lanes, std::uint32_t id);
   void reopen(const Cta& cta, std::uint32_t id);
   // barrier.cluster, by the number of its phase.
-  void arrive_cluster(const Warp& warp);
+  void arrive_cluster(const Warp& warp, std::uint32_t lanes, bool relaxed);
   void complete_cluster();
-  void leave_cluster(const Warp& warp);
-  // mbarriers, by where they lie.
-  void arrive_mbarrier(const Warp& warp, const std::byte* mbarrier);
+  void leave_cluster(const Warp& warp, std::uint32_t lanes);
+  // mbarriers, by where they lie. `bits`: MemoryOrder and MemoryScope of the instruction, packed.
+  void make_mbarrier(const Warp& warp, const Op& op, int lane, const std::byte* mbarrier);
+  // A lane uses it, or starts a copy that will. False after a report.
+  bool use_mbarrier(Warp& warp, const Op& op, int lane, const std::byte* mbarrier, bool by_proxy);
+  void arrive_mbarrier(const Warp& warp, int lane, const std::byte* mbarrier, std::uint8_t bits);
   void complete_mbarrier(const std::byte* mbarrier);
-  void pass_mbarrier(const Warp& warp, const std::byte* mbarrier);
-  void fence(const Warp& warp, bool beyond_cta);
+  void pass_mbarrier(const Warp& warp, std::uint32_t lanes, const std::byte* mbarrier,
+                     std::uint8_t bits);
+  void fence(const Warp& warp, std::uint32_t lanes, MemoryScope scope);
   // fence.proxy.async
-  void fence_proxy(const Warp& warp);
+  void fence_proxy(const Warp& warp, std::uint32_t lanes, ProxySpace space);
+  // fence.mbarrier_init
+  void fence_made(const Warp& warp, std::uint32_t lanes);
   // Lanes of the warp exit. False after a report.
   bool exit(Warp& warp, const Op& op, std::uint32_t mask);
 
  private:
+  // Arrivals of an mbarrier's own CTA, which who waits learns of at any scope; those of others of
+  // cluster scope; and that others of a narrower scope have read what they read.
+  struct Arrivals {
+    Clock near;
+    Clock far;
+    Horizon read;
+  };
   struct PhaseClocks {
     std::uint16_t agent = 0;
-    Clock coming;  // of those who have arrived
-    Clock over;    // of the phases that are complete
+    Arrivals coming;  // of those who have arrived
+    Arrivals over;    // of the phases that are complete
+    std::optional<Stamp> made;
   };
   // What the filter needs to know of the access that it is asked about.
   struct Current {
@@ -110,6 +127,7 @@ class Sanitizer final : private RaceFilter {
     std::uint32_t mask = 0;
     Cta* owner = nullptr;  // of the shared memory
     bool asynchronous = false;
+    CompletionToken completion = {};  // of what is asynchronous
   };
   struct SharedPlace {
     std::uint32_t rank = 0;  // of the CTA in the cluster
@@ -123,9 +141,16 @@ class Sanitizer final : private RaceFilter {
   void read_written(const Current& at, int lane, Space space, std::uint64_t address,
                     const InitShadow& map, std::size_t offset, bool elementwise);
   bool race_global(const Current& at, int lane, std::uint64_t address);
-  // A fence: what the warp knows and has done so far can be published.
-  void close_time(std::uint32_t warp);
-  void synchronize(const Current& at, std::uint64_t key, bool global);
+  bool ordered(const GlobalStamp& before, std::uint32_t before_lane,
+               bool before_writes) const override;
+  bool knows_others() const override;
+  // Strong accesses: lanes that go to one place are one.
+  void synchronize(const Current& at, bool global);
+  void synchronize(const Current& at, std::uint32_t lanes, std::uint64_t key, bool global);
+  void learn_flag(const Current& at, const LaneSet& lanes, std::uint64_t key, bool global);
+  void publish_flag(const Current& at, const LaneSet& lanes, std::uint64_t key, bool global);
+  void add_arrival(const Warp& warp, const LaneSet& lanes, Arrivals& into, bool near,
+                   std::uint8_t bits);
 
   void end_copy(const Warp& warp, const PendingCopies::Copy& copy, std::uint32_t lane,
                 std::uint16_t agent, std::uint32_t time);
@@ -146,6 +171,11 @@ class Sanitizer final : private RaceFilter {
   std::uint32_t number(const Warp& warp) const;
   SharedPlace place(const Warp& warp, std::uint64_t address) const;
   Viewer viewer(std::uint32_t warp) const;
+  static Strength strength_of(const Warp& warp, const Access& access);
+  static LaneSet lane_set(const Warp& warp, std::uint32_t lanes) {
+    return {lanes, lanes == warp.live};
+  }
+  void report_unmade(Warp& warp, const Op& op, int lane, const Stamp& made, bool known);
   std::uint32_t index_of(const Op& op) const;
   PhaseClocks& phases(const std::byte* mbarrier);
 
@@ -166,10 +196,15 @@ class Sanitizer final : private RaceFilter {
   std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;
   Clock cluster_over_;
-  std::vector<Clock> fenced_;                       // what a warp's last fence or barrier covers
-  std::unordered_map<std::uint64_t, Clock> flags_;  // published by strong writes, by place
-  GlobalShadow& global_;                            // the launch's
-  // What a warp has under way in groups of a kind; who makes its accesses, 0 while there are none.
+  // What strong writes have published at a place: to each CTA of the cluster what its own threads
+  // have, and to all what they have at cluster scope.
+  struct Flag {
+    std::vector<Clock> cta;
+    Clock cluster;
+  };
+  std::unordered_map<std::uint64_t, Flag> flags_;
+  GlobalShadow& global_;  // the launch's
+  // What a warp has under way in groups of a kind, and who makes its accesses.
   struct Grouped {
     struct Part {
       int lane = 0;
@@ -180,7 +215,7 @@ class Sanitizer final : private RaceFilter {
     std::uint16_t agent = 0;
     std::vector<Part> parts;
   };
-  std::array<std::vector<Grouped>, 2> grouped_;  // by AsyncGroupKind, a warp
+  std::array<std::vector<Grouped>, kAsyncGroupKinds> grouped_;  // by AsyncGroupKind, a warp
 };
 
 }  // namespace fa_tune::emulator

@@ -16,23 +16,24 @@ CompletionToken Sanitizer::by_phase(const std::byte* mbarrier) {
 CompletionToken Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group,
                                     AsyncGroupKind kind, const Op& op) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
-  if (own.agent == 0) own.agent = clocks_.add_agent();
   const std::uint32_t time = clocks_.advance(own.agent);
   own.parts.push_back({lane, group, time, index_of(op)});
   return {own.agent, time};
 }
 
-void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t end, AsyncGroupKind kind) {
+void Sanitizer::wait_groups(const Warp& warp, int lane, std::uint32_t lanes, std::uint32_t end,
+                            AsyncGroupKind kind) {
   Grouped& own = grouped_[static_cast<std::size_t>(kind)][number(warp)];
   std::erase_if(own.parts, [&](const Grouped::Part& part) {
     if (part.lane != lane || part.group >= end) return false;
-    clocks_.learn(number(warp), own.agent, part.time);
+    clocks_.learn(number(warp), lane_set(warp, lanes), own.agent, part.time);
     return true;
   });
 }
 
-bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
-                             const std::byte* memory, std::uint32_t bytes, const Access& access) {
+bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, std::uint32_t lanes,
+                             const CompletionToken& completion, const std::byte* memory,
+                             std::uint32_t bytes, const Access& access, bool by_proxy) {
   const auto ctas = warp.cta->cluster().ctas();
   const auto owner = std::find_if(ctas.begin(), ctas.end(), [&](const auto& cta) {
     const std::span<const std::byte> shared = cta->shared();
@@ -41,16 +42,21 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
   if (owner == ctas.end()) return true;
   const std::size_t rank = (*owner)->rank();
   const auto offset = static_cast<std::size_t>(memory - (*owner)->shared().data());
-  current_ = {&warp, &op, &access, nullptr, 1U << lane, owner->get(), true};
+  current_ = {&warp, &op, &access, nullptr, lanes, owner->get(), true, completion};
   const std::uint32_t own = number(warp);
   if (checks_.races) {
-    const Stamp stamp{completion.time, index_of(op), completion.agent,
-                      static_cast<std::uint8_t>(lane), access.strong()};
-    // What is read must have been made visible to the asynchronous proxy; what is written must only
-    // not be in use.
-    const bool right = access.write ? cells_[rank].write(viewer(own), stamp, offset, bytes, *this)
-                                    : cells_[rank].read({Viewer::kNobody, &clocks_.proxied(own)},
-                                                        stamp, offset, bytes, *this);
+    const Stamp stamp{
+        completion.time,
+        index_of(op),
+        completion.agent,
+        static_cast<std::uint8_t>(lane),
+        {access.strong() ? MemoryScope::cluster : MemoryScope::none, warp.cta->rank()}};
+    // What is written over must be visible to the proxy too, or it might come later than the copy;
+    // what was only read need not.
+    Viewer view = viewer(own);
+    view.by_proxy = by_proxy;
+    const bool right = access.write ? cells_[rank].write(view, stamp, offset, bytes, *this)
+                                    : cells_[rank].read(view, stamp, lanes, offset, bytes, *this);
     if (!right) return false;
   }
   if (!checks_.initialized) return true;
@@ -63,9 +69,9 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, const Completio
   return true;
 }
 
-bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, std::uint64_t address,
-                             std::uint32_t bytes, const Access& access) {
-  const Current at{&warp, &op, &access, nullptr, 1U << lane, nullptr, true};
+bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
+                             std::uint64_t address, std::uint32_t bytes, const Access& access) {
+  const Current at{&warp, &op, &access, nullptr, 1U << lane, nullptr, true, completion};
   const std::uint64_t end = address + bytes;
   while (address < end) {
     const auto step =
@@ -74,6 +80,7 @@ bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, std::uint64_t a
     piece.bytes = step;
     Current part = at;
     part.access = &piece;
+    current_ = part;
     if (!check_global(part, lane, address)) return false;
     address += step;
   }

@@ -59,9 +59,14 @@ void Sanitizer::report_race(const Conflict& conflict) {
   const std::string_view how = before.agent >= clocks_.warps()
                                    ? ", whose end this thread has not waited for"
                                    : ", and nothing orders the two";
+  // Known, and so only not visible to the proxy; or the thread's own.
   const std::uint32_t warp = number(*at.warp);
+  const auto known = [&](const Clock& clock) {
+    return clock.known.here.covers(before.agent, before.time, 1U << before.lane);
+  };
   const bool unfenced = at.asynchronous && before.agent < clocks_.warps() &&
-                        before.time <= clocks_.known(warp)[before.agent];
+                        ((before.agent == warp && before.lane == lane) ||
+                         clocks_.view(warp).all_know(1U << lane, known));
   std::string what;
   if (unfenced) {
     what = fmt::format("{} {} it {}, with no fence.proxy.async after that", who,
@@ -81,17 +86,35 @@ void Sanitizer::report_race(const Conflict& conflict) {
 }
 
 void Sanitizer::report_global_race(const Current& at, int lane, const GlobalConflict& conflict) {
-  const auto threads = static_cast<std::uint32_t>(context_.config.block.count());
   const GlobalStamp& before = conflict.before;
+  std::string who =
+      "block " + triple(block_of(context_.config, before.cluster, before.strength.cta()));
+  who += before.asynchronous
+             ? ", an asynchronous operation"
+             : ", " + thread_text(before.agent % warps_a_cta_ * kWarpSize + conflict.before_lane);
+  const bool own = before.cluster == static_cast<std::uint32_t>(cluster_) &&
+                   before.strength.cta() == at.warp->cta->rank();
+  const std::string_view how = own && before.asynchronous
+                                   ? ", whose end this thread has not waited for"
+                               : own ? ", with no fence.proxy.async after that"
+                                     : ", and nothing orders the two";
   at.warp->cta->report(
       DiagnosticKind::race, *at.warp, *at.op, lane,
-      fmt::format("{} {} bytes at global address 0x{:x}, {}; block {}, {} {} it {}, and nothing "
-                  "orders the two",
-                  verb(at.access->write), at.access->bytes, conflict.address,
-                  context_.memory->describe(conflict.address),
-                  triple(block_of(context_.config, before.actor, before.thread / threads)),
-                  thread_text(before.thread % threads), past(conflict.before_writes),
-                  where_text(before.op)));
+      fmt::format("{} {} bytes at global address 0x{:x}, {}; {} {} it {}{}", verb(at.access->write),
+                  at.access->bytes, conflict.address, context_.memory->describe(conflict.address),
+                  who, past(conflict.before_writes), where_text(before.op), how));
+}
+
+void Sanitizer::report_unmade(Warp& warp, const Op& op, int lane, const Stamp& made, bool known) {
+  std::string who = thread_text(made.agent % warps_a_cta_ * kWarpSize + made.lane);
+  const std::uint32_t rank = made.agent / warps_a_cta_;
+  if (rank != warp.cta->rank()) {
+    who = "block " + triple(block_of(context_.config, cluster_, rank)) + ", " + who;
+  }
+  warp.cta->report(DiagnosticKind::race, warp, op, lane,
+                   fmt::format("uses an mbarrier that {} made {}, {}", who, where_text(made.op),
+                               known ? "with no fence.mbarrier_init or fence.proxy.async after that"
+                                     : "and nothing orders the two"));
 }
 
 void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,

@@ -7,13 +7,36 @@
 namespace fa_tune::emulator {
 namespace {
 
+// The same where not all lanes of the viewer know of it.
+[[gnu::noinline]] bool known_to_lanes(const Viewer& viewer, const Stamp& before,
+                                      std::uint32_t before_lanes, std::uint32_t lanes,
+                                      bool before_writes, bool writes) {
+  const bool own = before.agent == viewer.agent && before.time != Stamp::kUnfinished &&
+                   before_lanes == lanes && std::has_single_bit(lanes);
+  if (own) return true;
+  const auto covers = [&](const Horizon& horizon) {
+    return horizon.here.covers(before.agent, before.time, before_lanes);
+  };
+  // To write over what has been read, or what a copy wrote that has been seen to end, it is enough
+  // to know of the reading.
+  const bool was_read = writes && (!before_writes || before.agent >= viewer.warps);
+  return viewer.view->all_know(lanes, [&](const Clock& clock) {
+    return covers(clock.known) || (was_read && covers(clock.read));
+  });
+}
+
 // Whether what `before_lanes` did comes before what each of `lanes` does now.
 bool ordered(const Viewer& viewer, const Stamp& before, std::uint32_t before_lanes,
-             std::uint32_t lanes) {
-  const Times& known = *viewer.known;
-  if (before.agent != viewer.agent) return before.time <= known[before.agent];
-  return before.time < known[viewer.agent] || (before.time == known[viewer.agent] &&
-                                               before_lanes == lanes && std::has_single_bit(lanes));
+             std::uint32_t lanes, bool before_writes, bool writes) {
+  if (!viewer.view->alike.known.here.covers(before.agent, before.time, before_lanes) &&
+      !known_to_lanes(viewer, before, before_lanes, lanes, before_writes, writes)) {
+    return false;
+  }
+  if (!viewer.by_proxy || !before_writes || before.agent >= viewer.warps) return true;
+  constexpr auto kShared = static_cast<std::size_t>(ProxySpace::shared);
+  return viewer.view->all_know(lanes, [&](const Clock& clock) {
+    return clock.proxied[kShared].here.covers(before.agent, before.time, before_lanes);
+  });
 }
 
 }  // namespace
@@ -29,7 +52,8 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
                              const Place& place, RaceFilter& filter) {
   Cell& cell = place.cells->cells[place.index];
   const std::uint32_t writer = 1U << cell.write.lane;
-  if (!ordered(viewer, cell.write, writer, lanes) && !(stamp.strong && cell.write.strong)) {
+  if (!ordered(viewer, cell.write, writer, lanes, true, false) &&
+      !stamp.strength.with(cell.write.strength)) {
     const bool own = cell.write.agent == viewer.agent && (lanes & ~writer) != 0;
     const auto lane =
         own ? static_cast<std::uint32_t>(std::countr_zero(lanes & ~writer)) : stamp.lane;
@@ -40,9 +64,9 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
   Read& read = place.cells->reads[place.index * slots_ + slot];
   if ((cell.readers & bit) != 0 && read.stamp.time == stamp.time &&
       read.stamp.agent == stamp.agent) {
-    const bool strong = read.stamp.strong && stamp.strong;
+    const Strength weaker = stamp.strength.weaker(read.stamp.strength);
     read.stamp = stamp;
-    read.stamp.strong = strong;
+    read.stamp.strength = weaker;
     read.lanes |= lanes;
   } else {
     read = {stamp, lanes};
@@ -54,16 +78,16 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
 bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
                                RaceFilter& filter) {
   const Cell& cell = place.cells->cells[place.index];
-  if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane) &&
-      !(stamp.strong && cell.write.strong) &&
+  if (!ordered(viewer, cell.write, 1U << cell.write.lane, 1U << stamp.lane, true, true) &&
+      !stamp.strength.with(cell.write.strength) &&
       !filter.is_benign({cell.write, true, true, stamp.lane, place.offset, place.bytes})) {
     return false;
   }
   for (std::uint64_t rest = cell.readers; rest != 0; rest &= rest - 1) {
     const Read& read =
         place.cells->reads[place.index * slots_ + static_cast<std::size_t>(std::countr_zero(rest))];
-    if (ordered(viewer, read.stamp, read.lanes, 1U << stamp.lane) ||
-        (stamp.strong && read.stamp.strong)) {
+    if (ordered(viewer, read.stamp, read.lanes, 1U << stamp.lane, false, true) ||
+        stamp.strength.with(read.stamp.strength)) {
       continue;
     }
     Conflict conflict{read.stamp, false, true, stamp.lane, place.offset, place.bytes};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -7,6 +8,34 @@
 #include "engine/device/emulator/shadow/vector_clocks.hpp"
 
 namespace fa_tune::emulator {
+
+// How an access goes together with others at the same place: the scope of a strong one, and the CTA
+// that made it.
+class Strength {
+ public:
+  constexpr Strength() = default;
+  // `cta`: its rank in the cluster.
+  constexpr Strength(MemoryScope scope, std::uint32_t cta)
+      : bits_(static_cast<std::uint8_t>(static_cast<unsigned>(scope) | cta << 2)) {}
+
+  constexpr MemoryScope scope() const { return static_cast<MemoryScope>(bits_ & 3); }
+  constexpr std::uint32_t cta() const { return bits_ >> 2; }
+  constexpr Strength weaker(Strength other) const {
+    return {std::min(scope(), other.scope()), cta()};
+  }
+  // Whether each one's scope includes the other's thread, so that they do not race (PTX ISA, "Memory
+  // Consistency Model: Morally Strong Operations"). `least`: the narrowest scope that does.
+  constexpr bool with(Strength other, MemoryScope least) const {
+    return scope() >= least && other.scope() >= least;
+  }
+  // Within a cluster.
+  constexpr bool with(Strength other) const {
+    return with(other, cta() == other.cta() ? MemoryScope::cta : MemoryScope::cluster);
+  }
+
+ private:
+  std::uint8_t bits_ = 0;
+};
 
 // Who made an access and when. `time` is its agent's; `unfinished` means that nobody knows yet when
 // it ends.
@@ -16,9 +45,7 @@ struct Stamp {
   std::uint32_t op = 0;     // index of the instruction
   std::uint16_t agent = 0;  // of VectorClocks
   std::uint8_t lane = 0;
-  // Atomic, volatile, relaxed and the like: two of them never race (PTX ISA, memory consistency
-  // model, morally strong).
-  bool strong = false;
+  Strength strength;
 };
 
 // An access and one before it that nothing orders.
@@ -39,17 +66,19 @@ class RaceFilter {
   virtual bool is_benign(const Conflict& conflict) = 0;
 };
 
-// Who makes or starts an access, and the clock with which earlier accesses are compared.
+// Who makes or starts an access, and what it knows.
 struct Viewer {
-  static constexpr std::uint16_t kNobody = 0xffff;  // its own warp is one among others
   std::uint16_t agent = 0;
-  const Times* known = nullptr;
+  const WarpView* view = nullptr;
+  // Through the asynchronous proxy: what threads wrote must have been made visible to it (PTX ISA,
+  // "Async proxy"). What it wrote itself is seen once it is complete.
+  bool by_proxy = false;
+  std::uint32_t warps = 0;  // agents before are threads' own
 };
 
 // What happened last to each place of a CTA's shared memory: the last write and, since then, the
 // last read of each agent. Kept for 16 bytes as one while they are only accessed as one, else for
-// cells as wide as the narrowest access so far. Lanes of one warp are ordered where their warp's
-// time differs; at the same time only each lane's own accesses are.
+// cells as wide as the narrowest access so far.
 class SharedShadow {
  public:
   // `readers`: agents whose reads are told apart; of more, some are forgotten.

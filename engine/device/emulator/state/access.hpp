@@ -10,7 +10,7 @@
 // How an instruction reaches memory. Fields of Op for every memory instruction:
 //   m[0] Space     m[1] bytes of one lane's access    m[2] bytes of the base register, 0: none
 //   m[3] Type      m[4] values in a vector            m[5] bytes of a data register
-//   m[6] MemoryOrder, of ld and st
+//   m[6] MemoryOrder and MemoryScope, packed, of ld and st
 //   r[0..3] data   r[8] base address                  immediate: offset
 
 namespace fa_tune::emulator {
@@ -24,17 +24,24 @@ struct Access {
   std::uint32_t bytes = 0;
   bool write = false;
   MemoryOrder order = MemoryOrder::plain;
-  bool stores_registers = false;  // st: stored_bytes tells what each lane writes
-  std::uint32_t align = 0;        // what the address must be a multiple of; 0: of `bytes`
+  bool stores_registers = false;          // st: stored_bytes tells what each lane writes
+  MemoryScope scope = MemoryScope::none;  // of what is strong
+  std::uint32_t align = 0;                // what the address must be a multiple of; 0: of `bytes`
 
   bool updates() const {
-    return order == MemoryOrder::update || order == MemoryOrder::releasing_update;
+    return order >= MemoryOrder::update && order <= MemoryOrder::acq_rel_update;
   }
   bool reads() const { return !write || updates(); }
-  // Atomic and the like: two of them never race (PTX ISA, memory consistency model).
+  // Atomic and the like: two of them never race if the scope of each includes the other's thread
+  // (PTX ISA, "Memory Consistency Model: Morally Strong Operations").
   bool strong() const { return order != MemoryOrder::plain && order != MemoryOrder::copy; }
   bool releases() const {
-    return order == MemoryOrder::releasing || order == MemoryOrder::releasing_update;
+    return order == MemoryOrder::releasing || order == MemoryOrder::releasing_update ||
+           order == MemoryOrder::acq_rel_update;
+  }
+  bool acquires() const {
+    return order == MemoryOrder::acquiring || order == MemoryOrder::acquiring_update ||
+           order == MemoryOrder::acq_rel_update;
   }
 };
 // Two registers hold it.

@@ -53,6 +53,7 @@ void Cta::start(Dim3 index, Record* record) {
   std::fill(local_.begin(), local_.end(), std::byte{0xff});
   executed_ = 0;
   flop_ = 0;
+  free_registers_ = 0;
   last_allocation = nullptr;
   for (Warp& warp : warps_) start_warp(warp);
 }
@@ -76,6 +77,7 @@ void Cta::start_warp(Warp& warp) {
   warp.polls.start();
   warp.in_cluster_phase = 0;
   warp.cluster_phase.fill(0);
+  warp.registers = program.thread_registers;
   if (!program.wgmma.empty()) warp.flight.start(program.slots);
   for (std::size_t i = 0; i < program.special_slots.size(); ++i) {
     const std::uint16_t index = program.special_slots[i];
@@ -191,6 +193,18 @@ Diagnostic Cta::describe(DiagnosticKind kind, const Warp& warp, const Op& op, in
 void Cta::report(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
                  const std::string& what) {
   if (!cluster_.has_failed()) cluster_.fail(describe(kind, warp, op, lane, what));
+}
+
+bool Cta::take_registers(Warp& warp, std::uint32_t count) {
+  if (count > warp.registers + free_registers_) return false;
+  free_registers_ = free_registers_ + warp.registers - count;
+  warp.registers = count;
+  cluster_.wake();
+  return true;
+}
+
+void Cta::give_registers(Warp& warp) {
+  if (warp.registers != 0) take_registers(warp, 0);
 }
 
 void Cta::note_exits() {

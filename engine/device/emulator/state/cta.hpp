@@ -71,6 +71,7 @@ struct Warp : LaneFile {
   std::uint32_t in_cluster_phase = 0;  // lanes that have arrived at the cluster's barrier
   std::array<std::uint32_t, kWarpSize> cluster_phase{};  // that a lane arrived in
   WgmmaFlight flight;
+  std::uint32_t registers = 0;  // a thread's, if setmaxnreg changes them
   Polls polls;
 };
 
@@ -134,6 +135,11 @@ class Cta {
   // Reports what is wrong with `lane`'s instruction; the first report stands.
   void report(DiagnosticKind kind, const Warp& warp, const Op& op, int lane,
               const std::string& what);
+  // setmaxnreg: a warp's threads want to have `count` registers. False if the CTA's pool has not as
+  // many: then they have what they had.
+  bool take_registers(Warp& warp, std::uint32_t count);
+  // It has exited: its registers go back.
+  void give_registers(Warp& warp);
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }
@@ -154,6 +160,7 @@ class Cta {
   Record* record_ = nullptr;
   Sanitizer* sanitizer_ = nullptr;
   Dim3 block_index_;
+  std::uint32_t free_registers_ = 0;  // of a thread of some warp
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> registers_;
   std::size_t register_words_ = 0;  // a warp

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "engine/device/emulator/state/cta.hpp"
 
 // Exchanges among the lanes of a warp. r[15]: member mask; m[6]: 0 (the executor waits for the
@@ -181,6 +183,20 @@ void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   std::uint32_t result[kWarpSize];
   std::fill(std::begin(result), std::end(result), mask);
   write(lanes, op.r[0], result, mask);
+}
+
+void run_register_limit(LaneFile& lanes, const Op& op, std::uint32_t mask) {
+  Warp& warp = warp_of(lanes);
+  if (warp.registers == 0) return;
+  const auto count = static_cast<std::uint32_t>(op.immediate);
+  const bool wrong = op.m[0] != 0 ? count < warp.registers : count > warp.registers;
+  if (wrong && warp.cta->context().checks.sync) {
+    warp.cta->report(DiagnosticKind::sync, warp, op, std::countr_zero(mask),
+                     fmt::format("asks for {} registers; it has {}", count, warp.registers));
+    return;
+  }
+  warp.awaited = 0;
+  if (!warp.cta->take_registers(warp, count)) warp.outcome = Warp::Outcome::wait;
 }
 
 void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask) {

@@ -17,4 +17,8 @@ void run_active_mask(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // in: those of predicate r[0]; m[0]: it is negated.
 void run_wrong_call(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
+// setmaxnreg: immediate: registers; m[0]: .inc; m[6]: 1 (aligned). More than the CTA's pool has are
+// waited for.
+void run_register_limit(LaneFile& lanes, const Op& op, std::uint32_t mask);
+
 }  // namespace fa_tune::emulator

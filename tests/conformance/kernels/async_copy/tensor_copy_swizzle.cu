@@ -35,6 +35,7 @@ extern "C" __global__ void tensor_copy_swizzle(const __grid_constant__ Map narro
   const int t = threadIdx.x;
   const unsigned bar = shared_address(&full);
   for (int i = t; i < 1536; i += 128) tile[i / 512][i % 512] = 0;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (t == 0) {
     init(bar, 1);
     show_barriers();

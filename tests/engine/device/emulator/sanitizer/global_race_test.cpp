@@ -33,19 +33,57 @@ TEST_CASE("blocks that meet in global memory are both named") {
 }
 
 TEST_CASE("the last block sums up what fences have published") {
-  const auto kernel_of = [](const std::string& fence) {
+  const auto kernel_of = [](const std::string& fence, const std::string& after = "membar.gl;\n",
+                            const std::string& atomic = "atom.global.add.u32") {
     return body(
         "mul.wide.u32 %rd4, %r4, 4; add.u64 %rd5, %rd1, %rd4; setp.ne.u32 %p1, %r1, 0;\n"
         "@%p1 exit; st.global.u32 [%rd5+64], %r4;\n" +
-        fence +
-        "atom.global.add.u32 %r5, [%rd1], 1; setp.ne.u32 %p2, %r5, 3; @%p2 exit;\n"
+        fence + atomic + " %r5, [%rd1], 1; setp.ne.u32 %p2, %r5, 3; @%p2 exit;\n" + after +
         "ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd1+64];\n"
         "st.global.u32 [%rd1+32], %r6;\n");
   };
+  const std::vector<std::string> early = {"reads 16 bytes", "wrote it in st.global.u32"};
   clean(kernel_of("membar.gl;\n"), kFour);
   clean(kernel_of("fence.acq_rel.gpu;\n"), kFour);
-  found(kernel_of(""), FaultKind::race, {"reads 16 bytes", "wrote it in st.global.u32"}, kFour);
-  found(kernel_of("membar.cta;\n"), FaultKind::race, {"reads 16 bytes"}, kFour);
+  found(kernel_of(""), FaultKind::race, early, kFour);
+  found(kernel_of("membar.cta;\n"), FaultKind::race, early, kFour);
+  // Who reads that others have published wants a fence as well, or an acquire.
+  found(kernel_of("membar.gl;\n", ""), FaultKind::race, early, kFour);
+  found(kernel_of("membar.gl;\n", "membar.cta;\n"), FaultKind::race, early, kFour);
+  clean(kernel_of("", "", "atom.acq_rel.gpu.global.add.u32"), kFour);
+  found(kernel_of("", "", "atom.acq_rel.cta.global.add.u32"), FaultKind::race, {}, kFour);
+  found(kernel_of("", "", "atom.release.gpu.global.add.u32"), FaultKind::race, early, kFour);
+  found(kernel_of("", "", "atom.acquire.gpu.global.add.u32"), FaultKind::race, early, kFour);
+}
+
+TEST_CASE("what all threads have fenced can be announced by one behind a barrier") {
+  // Two warps: each thread writes its word and the first announces them.
+  const auto kernel_of = [](const std::string& own, const std::string& first) {
+    return body(
+        "mul.wide.u32 %rd4, %r4, 256; add.u64 %rd5, %rd3, %rd4; setp.ne.u32 %p1, %r1, 0;\n"
+        "st.global.u32 [%rd5+256], %r1;\n" +
+        own + "@%p1 exit;\n" + first +
+        "atom.global.add.u32 %r5, [%rd1], 1; setp.ne.u32 %p2, %r5, 3; @%p2 exit;\nmembar.gl;\n"
+        "ld.global.u32 %r6, [%rd1+260]; ld.global.u32 %r7, [%rd1+400];\n");
+  };
+  clean(kernel_of("bar.sync 0;\n", "membar.gl;\n"), {64, 4, 1024});
+  clean(kernel_of("membar.gl; bar.sync 0;\n", ""), {64, 4, 1024});
+  // No barrier: of another warp, and of another lane of its own.
+  found(kernel_of("", "membar.gl;\n"), FaultKind::race, {"wrote it in st.global.u32"},
+        {64, 4, 1024});
+  found(kernel_of("bar.sync 0;\n", ""), FaultKind::race, {"wrote it in st.global.u32"},
+        {64, 4, 1024});
+}
+
+TEST_CASE("atomics of blocks go together at the scope of the device") {
+  const auto count = [](const std::string& scope) {
+    return body("red.relaxed." + scope + ".global.add.u32 [%rd1], 1;\n");
+  };
+  clean(count("gpu"), kFour);
+  clean(count("sys"), kFour);
+  clean(body("red.global.add.u32 [%rd1], 1;\n"), kFour);
+  found(count("cta"), FaultKind::race, {"red.relaxed.cta.global.add.u32", "nothing orders the two"},
+        kFour);
 }
 
 }  // namespace fa_tune::test

@@ -1,5 +1,8 @@
 #include "engine/device/emulator/shadow/global_shadow.hpp"
 
+#include <set>
+#include <utility>
+
 #include <doctest/doctest.h>
 
 using namespace fa_tune::emulator;
@@ -8,16 +11,36 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x7000'0000'1000;
 
-struct Scene {
+// Two warps in each CTA of clusters of two.
+struct Scene : GlobalOrder {
   GlobalShadow races;
   GlobalConflict conflict;
+  std::uint32_t cluster = 0;
+  std::uint32_t cta = 0;
+  std::uint16_t warp = 0;
+  bool asynchronous = false;
+  bool knows = false;                                       // of others
+  std::set<std::pair<std::uint32_t, std::uint32_t>> known;  // clusters' agents
 
-  GlobalStamp stamp(bool strong) const { return {races.actor(), races.time(), 5, 1, strong}; }
-  bool read(std::uint64_t offset, std::uint32_t bytes, bool strong = false) {
-    return races.read(kBase + offset, bytes, stamp(strong), conflict);
+  void enter(std::uint32_t block) {
+    cluster = block / 2;
+    cta = block % 2;
+    warp = static_cast<std::uint16_t>(2 * cta);
+    known.clear();
   }
-  bool write(std::uint64_t offset, std::uint32_t bytes, bool strong = false) {
-    return races.write(kBase + offset, bytes, stamp(strong), conflict);
+  bool ordered(const GlobalStamp& before, std::uint32_t, bool) const override {
+    return known.contains({before.cluster, before.agent});
+  }
+  bool knows_others() const override { return knows; }
+
+  GlobalStamp stamp(MemoryScope scope) const {
+    return {cluster, 1, 5, warp, {scope, cta}, asynchronous};
+  }
+  bool read(std::uint64_t offset, std::uint32_t bytes, MemoryScope scope = MemoryScope::none) {
+    return races.read(kBase + offset, bytes, stamp(scope), 1, *this, conflict);
+  }
+  bool write(std::uint64_t offset, std::uint32_t bytes, MemoryScope scope = MemoryScope::none) {
+    return races.write(kBase + offset, bytes, stamp(scope), 1, *this, conflict);
   }
 };
 
@@ -25,18 +48,21 @@ struct Scene {
 
 TEST_CASE("CTAs race where they meet and one writes") {
   Scene scene;
-  scene.races.enter(0);
+  scene.enter(0);
   CHECK(scene.write(0, 4));
   CHECK(scene.read(0, 4));
   CHECK(scene.read(64, 16));
-  scene.races.enter(1);
+  scene.warp = 1;
+  CHECK(scene.read(0, 4));  // a CTA's threads are not told apart
+  scene.enter(1);
   CHECK(scene.write(4, 4));
   CHECK_FALSE(scene.read(0, 4));
   CHECK(scene.conflict.before_writes);
-  CHECK(scene.conflict.before.actor == 0);
+  CHECK(scene.conflict.before.strength.cta() == 0);
+  CHECK(scene.conflict.before_lane == 1);
   CHECK_FALSE(scene.write(2, 2));
   CHECK(scene.read(64, 16));
-  scene.races.enter(2);
+  scene.enter(2);
   CHECK(scene.read(64, 16));
   CHECK_FALSE(scene.write(68, 4));
   CHECK_FALSE(scene.conflict.before_writes);
@@ -44,61 +70,93 @@ TEST_CASE("CTAs race where they meet and one writes") {
 
 TEST_CASE("neighbours within 16 bytes do not race") {
   Scene scene;
-  for (std::uint32_t cta = 0; cta < 2; ++cta) {
-    scene.races.enter(cta);
-    CHECK(scene.read(8 * cta, 8));
-    CHECK(scene.write(8 * cta, 8));
+  for (std::uint32_t block = 0; block < 2; ++block) {
+    scene.enter(block);
+    CHECK(scene.read(8 * block, 8));
+    CHECK(scene.write(8 * block, 8));
   }
-  for (std::uint32_t cta = 0; cta < 8; ++cta) {
-    scene.races.enter(cta);
-    CHECK(scene.read(16 + 2 * cta, 2));
-    CHECK(scene.write(16 + 2 * cta, 2));
+  for (std::uint32_t block = 0; block < 8; ++block) {
+    scene.enter(block);
+    CHECK(scene.read(16 + 2 * block, 2));
+    CHECK(scene.write(16 + 2 * block, 2));
   }
 }
 
-TEST_CASE("atomics do not race with each other, but with plain accesses") {
+TEST_CASE("atomics do not race where the scope of each has the other, but with plain accesses") {
   Scene scene;
-  for (std::uint32_t cta = 0; cta < 3; ++cta) {
-    scene.races.enter(cta);
-    CHECK(scene.write(0, 4, true));
-    CHECK(scene.read(0, 4, true));
+  for (const std::uint32_t block : {0, 1, 4}) {
+    scene.enter(block);
+    CHECK(scene.write(0, 4, MemoryScope::gpu));
+    CHECK(scene.read(0, 4, MemoryScope::gpu));
   }
-  scene.races.enter(3);
+  scene.enter(6);
   CHECK_FALSE(scene.read(0, 4));
+  scene.enter(0);
+  CHECK(scene.write(32, 4, MemoryScope::cluster));
+  scene.enter(1);
+  CHECK(scene.write(32, 4, MemoryScope::gpu));
+  scene.enter(2);
+  CHECK_FALSE(scene.write(32, 4, MemoryScope::cluster));
 }
 
-TEST_CASE("a fence and a strong write order what came before for who reads it") {
+TEST_CASE("each of four warps' writes within 16 bytes is remembered") {
   Scene scene;
-  constexpr std::uint64_t ticket = 128;
-  scene.races.enter(0);
-  CHECK(scene.write(0, 4));
-  scene.races.fence();
-  CHECK(scene.write(ticket, 4, true));
-  scene.races.publish(kBase + ticket, false);
-  CHECK(scene.write(4, 4));  // after the fence: not published
-  scene.races.enter(1);
-  CHECK(scene.write(32, 4));
-  CHECK(scene.write(ticket, 4, true));
-  scene.races.learn(kBase + ticket);
-  scene.races.publish(kBase + ticket, false);  // no fence: publishes nothing
-  CHECK(scene.read(0, 4));
-  CHECK_FALSE(scene.read(4, 4));
-  scene.races.enter(2);
-  scene.races.learn(kBase + ticket);
-  CHECK(scene.write(0, 4) == false);  // CTA 1 has read it, and published nothing
-  CHECK_FALSE(scene.read(32, 4));
+  for (std::uint32_t block = 0; block < 2; ++block) {
+    scene.enter(block);
+    for (std::uint16_t warp = 0; warp < 2; ++warp) {
+      scene.warp = static_cast<std::uint16_t>(2 * block + warp);
+      CHECK(scene.write(4 * scene.warp, 4));
+    }
+  }
+  scene.enter(4);
+  for (std::uint16_t agent = 0; agent < 4; ++agent) {
+    scene.known = {{0, agent}};
+    for (std::uint64_t other = 0; other < 4; ++other) {
+      CHECK(scene.read(4 * other, 4) == (other == agent));
+    }
+  }
 }
 
-TEST_CASE("what has been learned is passed on") {
+TEST_CASE("an asynchronous write is not ordered with its own CTA until it is known to have ended") {
   Scene scene;
-  scene.races.enter(0);
-  CHECK(scene.write(0, 4));
-  scene.races.publish(kBase + 64, true);
-  scene.races.enter(1);
-  scene.races.learn(kBase + 64);
-  scene.races.publish(kBase + 80, true);
-  scene.races.enter(2);
-  scene.races.learn(kBase + 80);
+  scene.enter(0);
+  scene.asynchronous = true;
+  CHECK(scene.write(0, 16));
+  scene.asynchronous = false;
+  CHECK_FALSE(scene.read(0, 4));
+  scene.known = {{0, 0}};
   CHECK(scene.read(0, 4));
+}
+
+TEST_CASE("a write after many have read is a race unless something may order them") {
+  Scene scene;
+  for (const std::uint32_t block : {0, 2, 4, 6}) {
+    scene.enter(block);
+    CHECK(scene.read(0, 4));
+  }
+  scene.enter(8);
+  scene.known = {{0, 0}};  // who is still remembered
+  scene.knows = true;
   CHECK(scene.write(0, 4));
+  scene.knows = false;
+  scene.known.insert({4, 0});
+  CHECK_FALSE(scene.write(0, 4));
+}
+
+TEST_CASE("what is published at a place is joined") {
+  GlobalShadow races;
+  CHECK(races.published(kBase) == nullptr);
+  Clock first;
+  first.known.here.add(3, 7);
+  races.publish(kBase, 1, first);
+  Clock second;
+  second.known.here.add(3, 9);
+  second.known.beyond = races.published(kBase)->known;
+  races.publish(kBase, 2, second);
+  const BeyondPointer known = races.published(kBase)->known;
+  REQUIRE(known != nullptr);
+  CHECK(reach_of(known, 1)->covers(3, 7, 1));
+  CHECK_FALSE(reach_of(known, 1)->covers(3, 8, 1));
+  CHECK(reach_of(known, 2)->covers(3, 9, 1));
+  CHECK(reach_of(known, 3) == nullptr);
 }

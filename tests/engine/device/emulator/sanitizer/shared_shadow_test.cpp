@@ -21,9 +21,12 @@ struct SharedScene {
       : clocks(warps), cells(256, readers) {}
 
   Stamp stamp(std::uint16_t warp, std::uint8_t lane, bool strong = false) const {
-    return {clocks.time(warp), 7U + warp, warp, lane, strong};
+    const MemoryScope scope = strong ? MemoryScope::cta : MemoryScope::none;
+    return {clocks.time(warp), 7U + warp, warp, lane, {scope, 0}};
   }
-  Viewer viewer(std::uint16_t warp) const { return {warp, &clocks.known(warp)}; }
+  Viewer viewer(std::uint16_t warp) const {
+    return {warp, &clocks.view(warp), false, clocks.warps()};
+  }
   bool read(std::uint16_t warp, std::uint8_t lane, std::size_t offset, std::size_t bytes,
             bool strong = false) {
     return cells.read(viewer(warp), stamp(warp, lane, strong), offset, bytes, filter);
@@ -34,8 +37,8 @@ struct SharedScene {
   }
   void barrier() {
     Clock met;
-    for (std::uint32_t warp = 0; warp < clocks.warps(); ++warp) clocks.release(warp, met);
-    for (std::uint32_t warp = 0; warp < clocks.warps(); ++warp) clocks.acquire(warp, met);
+    for (std::uint32_t warp = 0; warp < clocks.warps(); ++warp) clocks.release(warp, {}, met);
+    for (std::uint32_t warp = 0; warp < clocks.warps(); ++warp) clocks.acquire(warp, {}, met);
   }
 
   VectorClocks clocks;
@@ -71,12 +74,12 @@ TEST_CASE("a write waits for every reader, not only for the last") {
   SharedScene scene(4);
   for (std::uint16_t warp = 0; warp < 4; ++warp) CHECK(scene.read(warp, 0, 0, 16));
   Clock met;
-  for (const std::uint32_t warp : {0U, 2U, 3U}) scene.clocks.release(warp, met);
-  scene.clocks.acquire(0, met);
+  for (const std::uint32_t warp : {0U, 2U, 3U}) scene.clocks.release(warp, {}, met);
+  scene.clocks.acquire(0, {}, met);
   CHECK_FALSE(scene.write(0, 0, 0, 16));
   CHECK(scene.filter.conflicts[0].before.agent == 1);
-  scene.clocks.release(1, met);
-  scene.clocks.acquire(0, met);
+  scene.clocks.release(1, {}, met);
+  scene.clocks.acquire(0, {}, met);
   CHECK(scene.write(0, 0, 0, 16));
 }
 
@@ -86,12 +89,12 @@ TEST_CASE("lanes of a warp are ordered where they have met") {
   CHECK(scene.write(0, 1, 4, 4));
   CHECK(scene.read(0, 0, 0, 4));
   CHECK_FALSE(scene.read(0, 1, 0, 4));
-  scene.clocks.tick(0);
+  scene.clocks.converge(0);
   CHECK(scene.read(0, 1, 0, 4));
   CHECK(scene.read(0, 0, 0, 4));
   CHECK_FALSE(scene.write(0, 0, 0, 4));
   CHECK(scene.filter.conflicts.back().before.lane == 1);
-  scene.clocks.tick(0);
+  scene.clocks.converge(0);
   CHECK(scene.write(0, 0, 0, 4));
 }
 
@@ -128,10 +131,10 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
   SharedScene scene(2);
   const std::uint16_t agent = scene.clocks.add_agent();
   const std::uint32_t phase = scene.clocks.advance(agent);
-  CHECK(scene.cells.write(scene.viewer(0), {phase, 9, agent, 0, false}, 32, 32, scene.filter));
+  CHECK(scene.cells.write(scene.viewer(0), {phase, 9, agent, 0, {}}, 32, 32, scene.filter));
   CHECK_FALSE(scene.read(0, 0, 32, 4));
   CHECK_FALSE(scene.read(1, 0, 48, 16));
-  scene.clocks.learn(1, agent, phase);
+  scene.clocks.learn(1, {}, agent, phase);
   CHECK(scene.read(1, 0, 48, 16));
   scene.barrier();
   CHECK(scene.read(0, 0, 32, 4));
@@ -139,7 +142,7 @@ TEST_CASE("what an agent writes is known to those who learned its time") {
 
 TEST_CASE("an unfinished write races with everyone until it ends") {
   SharedScene scene(2);
-  const Stamp copy{Stamp::kUnfinished, 4, 0, 2, false};
+  const Stamp copy{Stamp::kUnfinished, 4, 0, 2, {}};
   CHECK(scene.cells.write(scene.viewer(0), copy, 64, 16, scene.filter));
   CHECK_FALSE(scene.read(0, 2, 64, 16));
   scene.barrier();
@@ -155,21 +158,22 @@ TEST_CASE("what threads write is for the asynchronous proxy only behind a fence"
   SharedScene scene(2);
   const std::uint16_t agent = scene.clocks.add_agent();
   const auto fetch = [&](std::uint16_t warp) {
-    const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, false};
-    return scene.cells.read({Viewer::kNobody, &scene.clocks.proxied(warp)}, stamp, 0, 16,
-                            scene.filter);
+    const Stamp stamp{scene.clocks.advance(agent), 9, agent, 0, {}};
+    Viewer viewer = scene.viewer(warp);
+    viewer.by_proxy = true;
+    return scene.cells.read(viewer, stamp, 0, 16, scene.filter);
   };
   CHECK(scene.write(1, 0, 0, 16));
-  scene.clocks.fence_proxy(0);  // who has not seen the write
+  scene.clocks.fence_proxy(0, {}, ProxySpace::shared);  // who has not seen the write
   scene.barrier();
   CHECK_FALSE(fetch(0));
   CHECK(scene.write(1, 0, 0, 16));
-  scene.clocks.fence_proxy(1);
+  scene.clocks.fence_proxy(1, {}, ProxySpace::shared);
   CHECK_FALSE(fetch(0));
   scene.barrier();
   CHECK(fetch(0));
   CHECK_FALSE(scene.write(0, 0, 0, 16));  // it still reads
-  scene.clocks.learn(0, agent, scene.clocks.time(agent));
+  scene.clocks.learn(0, {}, agent, scene.clocks.time(agent));
   CHECK(scene.write(0, 0, 0, 16));
 }
 
@@ -193,8 +197,64 @@ TEST_CASE("lanes that read one place as one are told apart all the same") {
   CHECK_FALSE(read(0x6, 1));
   CHECK(scene.filter.conflicts.back().lane == 2);
   CHECK_FALSE(read(0x4, 2));
-  scene.clocks.tick(0);
+  scene.clocks.converge(0);
   CHECK(read(0xff, 0));
   CHECK_FALSE(scene.write(0, 0, 0, 4));
   CHECK(scene.filter.conflicts.back().before.lane == 1);
+}
+
+TEST_CASE("a lane's release is of its own accesses and of what its warp did before it met") {
+  SharedScene scene(2);
+  const LaneSet first{1, false};
+  CHECK(scene.write(0, 0, 0, 4));
+  CHECK(scene.write(0, 1, 4, 4));
+  Clock released;
+  scene.clocks.release(0, first, released);
+  scene.clocks.acquire(1, {}, released);
+  CHECK(scene.read(1, 0, 0, 4));
+  CHECK_FALSE(scene.read(1, 0, 4, 4));
+  CHECK_FALSE(scene.read(0, 0, 4, 4));  // nor has it met the other
+  scene.clocks.converge(0);
+  scene.clocks.release(0, first, released);
+  scene.clocks.acquire(1, {}, released);
+  CHECK(scene.read(1, 0, 4, 4));
+}
+
+TEST_CASE("what a lane has waited for is known to it alone until its warp meets") {
+  SharedScene scene(2);
+  CHECK(scene.write(0, 0, 0, 4));
+  Clock released;
+  scene.clocks.release(0, {}, released);
+  scene.clocks.acquire(1, {1U << 5, false}, released);
+  CHECK(scene.read(1, 5, 0, 4));
+  CHECK_FALSE(scene.read(1, 6, 0, 4));
+  scene.clocks.converge(1);
+  CHECK(scene.read(1, 6, 0, 4));
+}
+
+TEST_CASE("who knows only that others have read may write over it, and read nothing") {
+  SharedScene scene(2);
+  const std::uint16_t agent = scene.clocks.add_agent();
+  const std::uint32_t phase = scene.clocks.advance(agent);
+  CHECK(scene.cells.write(scene.viewer(1), {phase, 9, agent, 0, {}}, 0, 16, scene.filter));
+  scene.clocks.learn(1, {}, agent, phase);
+  CHECK(scene.read(1, 0, 0, 16));
+  CHECK(scene.write(1, 0, 16, 16));
+  Clock released;
+  scene.clocks.release(1, {}, released);
+  scene.clocks.acquire_reads(0, {}, released.known);
+  CHECK_FALSE(scene.read(0, 0, 0, 16));
+  CHECK_FALSE(scene.write(0, 0, 16, 16));  // what a thread wrote, not a copy
+  CHECK(scene.write(0, 0, 0, 16));
+}
+
+TEST_CASE("strong accesses of two CTAs go together at cluster scope") {
+  SharedScene scene(2);
+  const auto write = [&](std::uint16_t warp, MemoryScope scope) {
+    const Stamp stamp{scene.clocks.time(warp), 3, warp, 0, {scope, warp}};
+    return scene.cells.write(scene.viewer(warp), stamp, 0, 4, scene.filter);
+  };
+  CHECK(write(0, MemoryScope::cluster));
+  CHECK(write(1, MemoryScope::gpu));
+  CHECK_FALSE(write(0, MemoryScope::cta));
 }
