@@ -75,24 +75,24 @@ const std::vector<SchemaObject>& made_by_migrations(int schema) {
 
 std::string changed_schema(SQLite::Database& db) {
   SQLite::Statement found(db, "SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?");
-  for (const auto& [type, name, sql] : made_by_migrations(identify(db).schema)) {
+  const std::vector<SchemaObject>& ours = made_by_migrations(identify(db).schema);
+  for (const auto& [type, name, sql] : ours) {
     found.reset();
     found.bind(1, type);
     found.bind(2, name);
     if (!found.executeStep()) return type + " " + name + " is missing";
     if (found.getColumn(0).getString() != sql) return type + " " + name + " was changed";
   }
-  SQLite::Statement known(fresh, "SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ?");
   SQLite::Statement more(db,
                          "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type NOT "
                          "IN ('table', 'view')");
   while (more.executeStep()) {
     const std::string type = more.getColumn(0).getString();
     const std::string name = more.getColumn(1).getString();
-    known.reset();
-    known.bind(1, type);
-    known.bind(2, name);
-    if (!known.executeStep()) return type + " " + name + " was added";
+    const bool known = std::ranges::any_of(ours, [&](const SchemaObject& object) {
+      return object.type == type && object.name == name;
+    });
+    if (!known) return type + " " + name + " was added";
   }
   return "";
 }

@@ -142,24 +142,24 @@ void limit_worker(SandboxKind kind, std::uint64_t memory, const Folders& readabl
 
 std::vector<std::string> worker_environment() {
   // Where libraries lie, which GPUs there are, and how this project's own settings begin.
-  static constexpr std::array kNames = {"LD_LIBRARY_PATH",
-                                        "LANG",
-                                        "LC_ALL",
-                                        "TZ",
-                                        "CUDA_VISIBLE_DEVICES",
-                                        "CUDA_DEVICE_ORDER",
-                                        "CUDA_MPS_PIPE_DIRECTORY",
-                                        "NVIDIA_VISIBLE_DEVICES",
-                                        "NVIDIA_DRIVER_CAPABILITIES",
-                                        "ASAN_OPTIONS",
-                                        "LSAN_OPTIONS",
-                                        "TSAN_OPTIONS",
-                                        "UBSAN_OPTIONS"};
+  static constexpr std::array kVariables = {"LD_LIBRARY_PATH",
+                                            "LANG",
+                                            "LC_ALL",
+                                            "TZ",
+                                            "CUDA_VISIBLE_DEVICES",
+                                            "CUDA_DEVICE_ORDER",
+                                            "CUDA_MPS_PIPE_DIRECTORY",
+                                            "NVIDIA_VISIBLE_DEVICES",
+                                            "NVIDIA_DRIVER_CAPABILITIES",
+                                            "ASAN_OPTIONS",
+                                            "LSAN_OPTIONS",
+                                            "TSAN_OPTIONS",
+                                            "UBSAN_OPTIONS"};
   std::vector<std::string> kept;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view variable = *each;
     const std::string_view name = variable.substr(0, variable.find('='));
-    if (name.starts_with("FA_TUNE_") || std::ranges::find(kNames, name) != kNames.end())
+    if (name.starts_with("FA_TUNE_") || std::ranges::find(kVariables, name) != kVariables.end())
       kept.emplace_back(variable);
   }
   return kept;
