@@ -63,6 +63,14 @@ std::vector<double> series_of(const SQLite::Column& column) {
   }
 }
 
+// A column that is never empty in a file of ours may be in a damaged one.
+Interval interval_there(const Statement& row, int first) {
+  const auto interval = interval_of(row, first);
+  if (!interval)
+    throw SQLite::Exception(std::string("no ") + row.getColumn(first).getName(), SQLITE_CORRUPT);
+  return *interval;
+}
+
 FinalRow read_final(const Statement& row) {
   FinalRow final;
   int column = 0;
@@ -72,10 +80,10 @@ FinalRow read_final(const Statement& row) {
   final.tied_first = row.getColumn(column++).getInt() != 0;
   final.rank_us = row.getColumn(column++).getDouble();
   final.blocks = row.getColumn(column++).getInt();
-  final.ratio = interval_of(row, column).value();
+  final.ratio = interval_there(row, column);
   column += 3;
   final.detail_json = json_of(row.getColumn(column++), '{');
-  final.time.us = interval_of(row, column).value();
+  final.time.us = interval_there(row, column);
   column += 3;
   const auto cold_us = interval_of(row, column);
   if (!cold_us) return final;

@@ -63,6 +63,12 @@ TEST_CASE("a database that is cut, at a page or within, is refused by every comm
   CHECK(cuts > 60);
 }
 
+TEST_CASE("a final that lost its ratio is damage") {
+  // Found by the fuzzer, which gives edits in this form.
+  const std::string edits = {'\x58', '\x10', '\xfa', '\x30', '\xc4', '\xff', '\x80', '\x80'};
+  CHECK(has(tried(edited(sound(), edits)), "read refused"));
+}
+
 TEST_CASE("changed bytes are refused or read, and nothing escapes") {
   Random random(3);
   std::map<std::string, int> outcomes;

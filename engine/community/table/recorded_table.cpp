@@ -102,6 +102,14 @@ class Settling {
     return names;
   }
 
+  std::size_t position_of(const std::string& name) const {
+    const auto found = positions_.find(name);
+    if (found == positions_.end())
+      throw UserError(fmt::format("{}: a config has {}, which is not among the table's parameters",
+                                  file_, quote_text(name)));
+    return found->second;
+  }
+
   // Where a config lacks a parameter that others have, it has None.
   void complete(std::vector<RecordedConfig>& configs) const {
     for (RecordedConfig& config : configs) {
@@ -125,7 +133,7 @@ class Settling {
     for (std::size_t i = 0; i < declared.size(); ++i)
       for (const Json& value : declared[i].second) widen(i, value);
     for (const RecordedConfig& config : configs)
-      for (const auto& [name, value] : config.values) widen(positions_.at(name), value);
+      for (const auto& [name, value] : config.values) widen(position_of(name), value);
     for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].kind = *kinds[i];
   }
 
@@ -137,7 +145,7 @@ class Settling {
     std::vector<std::vector<Value>> others(columns_.size());
     for (const RecordedConfig& config : configs)
       for (const auto& [name, value] : config.values) {
-        const std::size_t at = positions_.at(name);
+        const std::size_t at = position_of(name);
         Value converted = convert(value, columns_[at].kind);
         if (!columns_[at].digits.contains(converted)) others[at].push_back(std::move(converted));
       }
@@ -153,7 +161,7 @@ class Settling {
     entry.genome.resize(columns_.size());
     std::vector<Value> values(columns_.size());
     for (const auto& [name, value] : config.values) {
-      const std::size_t at = positions_.at(name);
+      const std::size_t at = position_of(name);
       values[at] = convert(value, columns_[at].kind);
       entry.genome[at] = columns_[at].digits.at(values[at]);
     }

@@ -155,7 +155,8 @@ TEST_CASE("table: what is none is refused with its file") {
         R"({"results": [1, 2]})", R"({"results": [{"times": {}}]})",
         R"({"tune_params":{"x":[1]},"cache":{"1":{"time":1}}})",
         R"({"tune_params":{"x":[1]},"cache":{"1":{"x":1}}})",
-        R"({"results": [{"times": {}, "configuration": 1}]})"}) {
+        R"({"results": [{"times": {}, "configuration": 1}]})",
+        R"({"tune_params":{"x":[1]},"results":[{"times":{},"configuration":{"y":1}}]})"}) {
     CAPTURE(text);
     CHECK_THROWS_WITH_AS(parse_table(text, "odd.json"), doctest::Contains("odd.json"), UserError);
   }
