@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/mbarrier_ops.hpp"
@@ -200,6 +204,33 @@ std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
   return std::nullopt;
 }
 
+using BoxCoordinates = std::array<std::int32_t, 5>;
+
+// Whether a GPU makes a copy at these coordinates; else false, after a report. The PTX ISA is silent
+// about both rules: they are what an H100 did with 324 boxes (tools/bench/tensor_coordinates), which
+// stopped with an illegal instruction at all that break one and at no other.
+bool can_begin_at(Warp& warp, const Op& op, int lane, const TensorMapBits& map,
+                  const BoxCoordinates& coordinates) {
+  const std::int64_t first = std::int64_t{coordinates[0]} * map.element_bytes;
+  if (first % kPiece != 0) {
+    warp.cta->report(DiagnosticKind::misaligned, warp, op, lane,
+                     fmt::format("a tensor copy begins {} bytes into its rows, not at a multiple "
+                                 "of {}: an illegal instruction on a GPU",
+                                 first, kPiece));
+    return false;
+  }
+  const auto used = std::span(coordinates).first(map.rank);
+  if (static_cast<Route>(op.m[0]) == Route::store &&
+      std::ranges::any_of(used, [](std::int32_t each) { return each < 0; })) {
+    warp.cta->report(DiagnosticKind::out_of_bounds, warp, op, lane,
+                     fmt::format("a tensor store begins at ({}), before its tensor: an illegal "
+                                 "instruction on a GPU",
+                                 fmt::join(used, ", ")));
+    return false;
+  }
+  return true;
+}
+
 void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   const std::vector<BulkTarget> targets = bulk_targets(warp, op, lane);
   for (const BulkTarget& each : targets) {
@@ -233,10 +264,11 @@ void run_tensor_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const int lane = std::countr_zero(rest);
     const auto map = find_map(warp, op, lane);
     if (!map) return;
-    std::array<std::int32_t, 5> coordinates{};
+    BoxCoordinates coordinates{};
     for (std::size_t i = 0; i < op.m[4]; ++i) {
       coordinates[i] = static_cast<std::int32_t>(slot(lanes, op.r[5 + i])[lane]);
     }
+    if (!can_begin_at(warp, op, lane, *map, coordinates)) return;
     const TensorCopy copy(warp, op, lane, *map, coordinates);
     count_bulk(warp, copy.bytes());
     if (static_cast<Route>(op.m[0]) == Route::store) {

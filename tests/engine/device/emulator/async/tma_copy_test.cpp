@@ -5,6 +5,7 @@
 
 #include "engine/util/half.hpp"
 #include "tests/engine/device/emulator/hopper_support.hpp"
+#include "tests/helpers.hpp"
 
 // Bulk tensor copies: boxes, what lies outside, steps, swizzles, reductions. What is expected is
 // worked out element by element from the coordinates.
@@ -162,11 +163,11 @@ TEST_CASE("a tensor copy of every rank brings a box, and zeros for what lies out
     std::vector<Coordinates> at;
   };
   const Case cases[] = {
-      {E::u32, {300}, {64}, {{0}, {40}, {-5}, {290}, {400}, {-64}}},
-      {E::f16, {100, 50}, {32, 16}, {{0, 0}, {8, 3}, {-3, -2}, {90, 45}, {0, 60}}},
-      {E::u8, {40, 30, 9}, {16, 8, 4}, {{0, 0, 0}, {30, 25, 7}, {-9, -1, -1}}},
-      {E::f32, {20, 10, 6, 5}, {8, 4, 3, 2}, {{0, 0, 0, 0}, {15, 8, 4, 4}, {-1, -1, -1, -1}}},
-      {E::u64, {12, 5, 4, 3, 4}, {4, 3, 2, 2, 3}, {{1, 1, 1, 1, 1}, {-2, 3, -1, 2, 2}}},
+      {E::u32, {300}, {64}, {{0}, {40}, {-8}, {288}, {400}, {-64}}},
+      {E::f16, {100, 50}, {32, 16}, {{0, 0}, {8, 3}, {-8, -2}, {88, 45}, {0, 60}}},
+      {E::u8, {40, 30, 9}, {16, 8, 4}, {{0, 0, 0}, {32, 25, 7}, {-16, -1, -1}}},
+      {E::f32, {20, 10, 6, 5}, {8, 4, 3, 2}, {{0, 0, 0, 0}, {16, 8, 4, 4}, {-4, -1, -1, -1}}},
+      {E::u64, {12, 5, 4, 3, 4}, {4, 3, 2, 2, 3}, {{2, 1, 1, 1, 1}, {-2, 3, -1, 2, 2}}},
       {E::bf16, {256, 128}, {64, 64}, {{64, 32}}},
   };
   for (const Case& each : cases) {
@@ -180,10 +181,10 @@ TEST_CASE("a tensor copy of every rank brings a box, and zeros for what lies out
 TEST_CASE("a tensor copy swizzles by the address in shared memory, in every schedule") {
   using S = TensorMap::Swizzle;
   for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
-    check_load(tensor(TensorMap::Element::f16, {200, 90}, {64, 40}, S::bytes128), {10, 60},
+    check_load(tensor(TensorMap::Element::f16, {200, 90}, {64, 40}, S::bytes128), {16, 60},
                schedule);
-    check_load(tensor(TensorMap::Element::f32, {200, 90}, {16, 50}, S::bytes64), {-3, 5}, schedule);
-    check_load(tensor(TensorMap::Element::u8, {200, 90}, {32, 100}, S::bytes32), {4, -20},
+    check_load(tensor(TensorMap::Element::f32, {200, 90}, {16, 50}, S::bytes64), {-4, 5}, schedule);
+    check_load(tensor(TensorMap::Element::u8, {200, 90}, {32, 100}, S::bytes32), {16, -20},
                schedule);
     check_load(tensor(TensorMap::Element::f16, {64, 20, 8}, {64, 8, 4}, S::bytes128), {0, 2, 6},
                schedule);
@@ -222,12 +223,12 @@ TEST_CASE("a tensor store takes a box back, swizzled as it is, and leaves out wh
     Coordinates at;
   };
   const Case cases[] = {
-      {tensor(TensorMap::Element::f16, {100, 50}, {64, 20}, S::bytes128), {60, 40}},
-      {tensor(TensorMap::Element::u32, {100, 50}, {16, 30}, S::bytes64), {-4, -4}},
+      {tensor(TensorMap::Element::f16, {100, 50}, {64, 20}, S::bytes128), {56, 40}},
+      {tensor(TensorMap::Element::u32, {100, 50}, {16, 30}, S::bytes64), {96, 48}},
       {tensor(TensorMap::Element::u8, {100, 50}, {32, 30}, S::bytes32), {80, 3}},
-      {tensor(TensorMap::Element::f32, {20, 10, 6, 5}, {8, 4, 3, 2}), {-1, 8, 4, 4}},
+      {tensor(TensorMap::Element::f32, {20, 10, 6, 5}, {8, 4, 3, 2}), {16, 8, 4, 4}},
       {tensor(TensorMap::Element::u32, {300}, {64}), {280}},
-      {tensor(TensorMap::Element::u32, {9, 8, 7, 6, 5}, {4, 3, 2, 2, 2}), {7, 6, 6, 5, 4}},
+      {tensor(TensorMap::Element::u32, {9, 8, 7, 6, 5}, {4, 3, 2, 2, 2}), {8, 6, 6, 5, 4}},
   };
   for (const Case& each : cases) {
     INFO(numbers(each.at));
@@ -250,6 +251,36 @@ TEST_CASE("a tensor store takes a box back, swizzled as it is, and leaves out wh
       CHECK(bench.read<std::uint8_t>(map.buffer, expected.size()) == expected);
     }
   }
+}
+
+TEST_CASE("a tensor copy begins where a GPU can begin it: tools/bench/tensor_coordinates") {
+  const auto says = [](const std::string& body, Tensor tensor) {
+    HopperBench bench(body);
+    tensor.map.buffer = bench.buffer(tensor.bytes);
+    const BufferHandle out = bench.buffer(std::vector<std::uint8_t>(kBoxBytes));
+    const bool loads = body.contains(".tile.mbarrier");
+    bench.launch.arguments = {loads ? out : tensor.map.buffer};
+    bench.add_map(tensor.map);
+    return bench.run();
+  };
+  const std::string opcode = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group";
+  const auto stored = [&](const Coordinates& at, const Tensor& to) {
+    return says(store(at, opcode), to);
+  };
+  const Tensor words = tensor(TensorMap::Element::u32, {80, 24}, {32, 8});
+  const Tensor halves = tensor(TensorMap::Element::f16, {160, 24}, {64, 8});
+  for (const std::int32_t column : {-5, -2, -1, 1, 2, 5, 79}) {
+    CAPTURE(column);
+    CHECK(has(says(load({column, 8}, words.box_size()), words), "not at a multiple of 16"));
+    CHECK(has(stored({column, 8}, words), "not at a multiple of 16"));
+  }
+  CHECK(has(says(load({4, 8}, halves.box_size()), halves), "begins 8 bytes into its rows"));
+  CHECK(says(load({8, 8}, halves.box_size()), halves).empty());
+  CHECK(says(load({-4, -9}, words.box_size()), words).empty());
+  CHECK(has(stored({-4, 8}, words), "begins at (-4, 8), before its tensor"));
+  CHECK(has(stored({0, -1}, words), "before its tensor"));
+  CHECK(stored({76, 23}, words).empty());
+  CHECK(stored({4096, 4096}, words).empty());
 }
 
 TEST_CASE("a tensor reduction combines by the map's type") {
