@@ -10,11 +10,9 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-namespace {
-
 namespace fs = std::filesystem;
 
-fs::path above(fs::path folder) {
+fs::path root_above(fs::path folder) {
   std::error_code error;
   for (; !folder.empty(); folder = folder.parent_path()) {
     if (fs::is_directory(folder / "kernel_templates", error) &&
@@ -25,13 +23,11 @@ fs::path above(fs::path folder) {
   return {};
 }
 
-}  // namespace
-
 fs::path find_root() {
   if (const std::string root = environment("FA_TUNE_ROOT"); !root.empty()) return root;
   std::error_code error;
-  const fs::path found = above(fs::read_symlink("/proc/self/exe", error).parent_path());
-  return found.empty() ? above(fs::current_path(error)) : found;
+  const fs::path found = root_above(fs::read_symlink("/proc/self/exe", error).parent_path());
+  return found.empty() ? root_above(fs::current_path(error)) : found;
 }
 
 fs::path cache_folder() {

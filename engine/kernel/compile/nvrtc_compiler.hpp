@@ -11,7 +11,7 @@ namespace fa_tune::kernel {
 // open_nvrtc_in_worker (engine/worker/open.hpp), since sources may be a stranger's.
 // Looks at FA_TUNE_NVRTC (a file), then beside the
 // program (../lib), the loader's path, /usr/local/cuda*/lib64, and the local environment that
-// tools/fa-tune sets up (wheels under .venv in FA_TUNE_ROOT, else above the program).
+// tools/fa-tune sets up (wheels under .venv in FA_TUNE_ROOT, then above the program).
 // FA_TUNE_HIDE_TOOLKIT=1 leaves out the loader's path and /usr/local. Throws MachineError that
 // lists where it looked.
 std::unique_ptr<Compiler> open_nvrtc();

@@ -45,13 +45,20 @@ fs::path executable() {
 }
 
 // NVIDIA's wheels put the library in nvidia/cu13/lib, those of CUDA 12 in nvidia/cuda_nvrtc/lib.
-void add_local_environment(std::vector<std::string>& list) {
-  const fs::path root = find_root();
+void add_wheels_of(const fs::path& root, std::vector<std::string>& list) {
   if (root.empty()) return;
   for (const fs::path& python : entries(root / ".venv" / "lib", "python3"))
     for (const char* start : {"cu1", "cuda_nvrtc"})
       for (const fs::path& wheel : entries(python / "site-packages" / "nvidia", start))
         add_folder(list, wheel / "lib");
+}
+
+// That of FA_TUNE_ROOT first. A root with spaces and templates of its own need not have one.
+void add_local_environments(std::vector<std::string>& list) {
+  const fs::path root = find_root();
+  const fs::path own = root_above(executable().parent_path());
+  add_wheels_of(root, list);
+  if (own != root) add_wheels_of(own, list);
 }
 
 template <typename Function>
@@ -115,7 +122,7 @@ std::vector<std::string> nvrtc_candidates() {
     for (const fs::path& toolkit : entries("/usr/local", "cuda"))
       add_folder(list, toolkit / "lib64");
   }
-  add_local_environment(list);
+  add_local_environments(list);
   return list;
 }
 
