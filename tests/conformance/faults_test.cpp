@@ -2,6 +2,7 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
+#include "engine/util/environment.hpp"
 #include "tools/lone/kernel_file.hpp"
 
 // Planted faults: each is found and rightly named, and its correct twin is not accused.

@@ -31,7 +31,10 @@ struct WorkerArguments {
 
 int serve_compiler(worker::WorkerEnd& end, const WorkerArguments& arguments) {
   worker::CompilerWork work;
-  work.places = {find_root() / ".venv", environment("FA_TUNE_CUDA_INCLUDE")};
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  work.places = {find_root() / ".venv", root_above(program.parent_path()) / ".venv",
+                 environment("FA_TUNE_CUDA_INCLUDE")};
   work.places.insert(work.places.end(), arguments.readable.begin(), arguments.readable.end());
   // Headers lie beside the library's folder.
   for (const std::filesystem::path library : kernel::nvrtc_candidates())
