@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
 
 small_space small.yaml
-random="python3 '$repository/tools/proposers/random.py'"
+random="python3 '$repository/tools/proposers/uniform.py'"
 search=(evolve --space small.yaml --device emulator:l4 --budget 16 --seed 3 --no-finals
   --proposer "$random")
 
@@ -23,7 +23,7 @@ check 'the whole talk is there' equal "$(sql fa.db "SELECT group_concat(type) FR
   WHERE direction IN ('sent', 'received') AND type <> 'refused' GROUP BY type ORDER BY min(seq))")" \
   hello,ask,ready,propose,tell,bye
 check 'nobody is told a secret' equal "$(sql fa.db "SELECT count(*) FROM proposer_messages
-  WHERE text LIKE '%proposers/random.py%'")" 0
+  WHERE text LIKE '%proposers/uniform.py%'")" 0
 
 # Stopped in its first generation, and once more: its proposals are not asked for again.
 options=("${search[@]:1}")

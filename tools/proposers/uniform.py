@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A proposer that draws each value at random: the least that one has to do.
 
-    fa-tune evolve --space l4.yaml --proposer 'python3 tools/proposers/random.py'
+    fa-tune evolve --space l4.yaml --proposer 'python3 tools/proposers/uniform.py'
 
 The engine checks every constraint and says what it refuses, so that a proposer may simply guess; a
 better one reads the constraints in hello's space. README.md beside it describes the protocol.
