@@ -57,7 +57,7 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
   return options;
 }
 
-// A run of so many trials that nothing disturbed, made once.
+// A run that nothing disturbed, made once for each number of trials.
 struct Whole {
   explicit Whole(int count) : result(run(store, trials(count))) {}
 
