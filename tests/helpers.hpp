@@ -58,6 +58,9 @@ std::string message_of(Action&& action) {
 inline constexpr int kSkipped = 77;
 inline bool something_skipped = false;
 
+// Whether what is random is to be tried 200 times and not as often as a usual run has time for.
+inline bool thorough() { return std::getenv("FA_TUNE_THOROUGH") != nullptr; }
+
 // For a case that cannot be tried here; it returns then. Such cases are in the suite "conditional",
 // which is a test of its own (CONDITIONAL in fa_tune_test), so that it hides nothing that was
 // tried.

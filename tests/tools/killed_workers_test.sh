@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Workers that somebody else kills, as a system does that is short of memory: 200 of them, every 0.1 s and at
-# random moments. No kernel is charged with it, and the trials are those of an undisturbed search.
+# Workers that somebody else kills, as a system does that is short of memory: 30 of them, or 200 where
+# FA_TUNE_THOROUGH is set, every 0.1 s and at random moments. No kernel is charged with it, and the trials are
+# those of an undisturbed search.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
@@ -56,7 +57,8 @@ hold() {
 }
 
 RANDOM=7
-hold regular 0.1 100 --space small.yaml --seed 1 --budget 60 --device 'emulator:l4*2'
-hold random random 100 --space scale.yaml --seed 1 --budget 12 --device emulator:l4
+if [ -n "${FA_TUNE_THOROUGH:-}" ]; then kills_each=100 trials=60; else kills_each=15 trials=20; fi
+hold regular 0.1 "$kills_each" --space small.yaml --seed 1 --budget "$trials" --device 'emulator:l4*2'
+hold random random "$kills_each" --space scale.yaml --seed 1 --budget 12 --device emulator:l4
 echo "$kills workers were killed"
 finish
