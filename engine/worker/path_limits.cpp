@@ -17,18 +17,17 @@ namespace fa_tune::worker {
 namespace {
 
 // As in <linux/landlock.h>, which is older than the kernel in some distributions.
-enum Right : std::uint64_t {
-  kExecute = 1ULL << 0,
-  kWriteFile = 1ULL << 1,
-  kReadFile = 1ULL << 2,
-  kReadFolder = 1ULL << 3,
-  kLastOfFirst = 1ULL << 12,    // removing and making
-  kRefer = 1ULL << 13,          // version 2: to move between folders
-  kTruncate = 1ULL << 14,       // version 3
-  kCommandDevice = 1ULL << 15,  // version 5: ioctl
-};
-constexpr std::uint64_t kNetwork = 3;  // version 4: bind and connect by TCP
-constexpr std::uint64_t kScopes = 3;   // version 6: abstract sockets and signals
+using Rights = std::uint64_t;
+constexpr Rights kExecute = 1ULL << 0;
+constexpr Rights kWriteFile = 1ULL << 1;
+constexpr Rights kReadFile = 1ULL << 2;
+constexpr Rights kReadFolder = 1ULL << 3;
+constexpr Rights kLastOfFirst = 1ULL << 12;    // removing and making
+constexpr Rights kRefer = 1ULL << 13;          // version 2: to move between folders
+constexpr Rights kTruncate = 1ULL << 14;       // version 3
+constexpr Rights kCommandDevice = 1ULL << 15;  // version 5: ioctl
+constexpr std::uint64_t kNetwork = 3;          // version 4: bind and connect by TCP
+constexpr std::uint64_t kScopes = 3;           // version 6: abstract sockets and signals
 
 struct Ruleset {
   std::uint64_t files;
@@ -44,8 +43,8 @@ struct [[gnu::packed]] PathBeneath {
 constexpr int kPathBeneath = 1;
 constexpr std::uint32_t kAskVersion = 1;
 
-std::uint64_t rights_of(int version) {
-  std::uint64_t rights = kLastOfFirst | (kLastOfFirst - 1);
+Rights rights_of(int version) {
+  Rights rights = kLastOfFirst | (kLastOfFirst - 1);
   if (version >= 2) rights |= kRefer;
   if (version >= 3) rights |= kTruncate;
   if (version >= 5) rights |= kCommandDevice;

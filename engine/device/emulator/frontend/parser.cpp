@@ -207,7 +207,7 @@ bool Parser::performance_directive(Function& function) {
   take();
   std::uint64_t product = 1;
   do {
-    product *= static_cast<std::uint64_t>(expect_integer()) & 0xffff;
+    product *= expect_integer() & 0xffff;
   } while (accept(','));
   if (word == ".maxntid" || word == ".reqntid") function.most_threads = product;
   if (word == ".minnctapersm") function.least_blocks = product;
