@@ -9,6 +9,9 @@
 // function that calls itself is not among what is known: by name it is refused here, by address the
 // call is stopped when it happens.
 //
+// Two functions have no body in any module, for the driver has them (CUDA C++ Programming Guide,
+// "System calls" of the PTX interoperability): printf's, which prints nothing here, and assert's.
+//
 // An indirect call becomes a chain: the address is compared with that of each function of the right
 // form whose address the module takes, and the lanes that match call it by name.
 
@@ -44,6 +47,9 @@ CallParts parts_of(const Statement& statement) {
       parts.target != nullptr && at == operands.size() && indirect == (parts.targets != nullptr);
   return parts;
 }
+
+bool is_print(std::string_view name) { return name == "vprintf"; }
+bool is_failed_assertion(std::string_view name) { return name == "__assertfail"; }
 
 bool has_form(const Function& function, const CallTargets& targets) {
   const auto fits = [](const Symbol* symbol, std::uint64_t bytes) { return symbol->size == bytes; };
@@ -114,7 +120,11 @@ std::vector<Function*> Decoder::callees(const Function& caller, const Statement&
   if (!parts.whole) {
     fail_unknown(statement.line, fmt::format("{} of this form", statement.opcode));
   }
-  if (parts.targets == nullptr) return {&find_function(parts.target->name, statement.line)};
+  if (parts.targets == nullptr) {
+    const std::string_view name = parts.target->name;
+    if (!functions_.contains(name) && (is_print(name) || is_failed_assertion(name))) return {};
+    return {&find_function(name, statement.line)};
+  }
   std::vector<Function*> found;
   for (const CallTargets& targets : caller.call_targets) {
     if (targets.name != parts.targets->name) continue;
@@ -221,6 +231,25 @@ void Decoder::call_one(const Function& callee, const std::vector<Operand>& resul
   if (active != active_.end()) set_flag({Ref::Kind::predicate, active->second}, false);
 }
 
+void Decoder::call_of_driver(std::string_view name, const std::vector<Operand>& results) {
+  if (is_failed_assertion(name)) {
+    emit(Kind::trap, Pipe::control, nullptr).op.m[0] = 1;
+    return;
+  }
+  for (const Operand& result : results) {
+    if (result.kind == Operand::Kind::sink) continue;
+    if (result.symbol == nullptr || result.symbol->space != Space::local ||
+        result.symbol->size != 4)
+      malformed("a result that is not of 4 bytes");
+    Draft& draft = emit(Kind::memory, Pipe::load_store, run_store);
+    draft.op.m = {static_cast<std::uint8_t>(Space::local),     4, 0,
+                  static_cast<std::uint8_t>(Type::b32),        1, 4,
+                  packed(MemoryOrder::copy, MemoryScope::none)};
+    draft.op.immediate = static_cast<std::int64_t>(result.symbol->address);
+    read(draft, 0, constant(0, 4));
+  }
+}
+
 bool Decoder::call() {
   has("uni");
   const CallParts parts = parts_of(*statement_);
@@ -230,6 +259,10 @@ bool Decoder::call() {
   const std::vector<Operand>& arguments =
       parts.arguments == nullptr ? none : parts.arguments->parts;
   const std::vector<Function*> known = callees(*function_, *statement_);
+  if (known.empty() && parts.targets == nullptr) {
+    call_of_driver(parts.target->name, results);
+    return true;
+  }
   if (parts.targets == nullptr) {
     call_one(*known.front(), results, arguments);
     return true;

@@ -85,6 +85,7 @@ class Decoder {
   void copy_parameter(const Symbol* from, const Symbol* to);
   void call_one(const Function& callee, const std::vector<Operand>& results,
                 const std::vector<Operand>& arguments);
+  void call_of_driver(std::string_view name, const std::vector<Operand>& results);
   Ref fixed_predicate();
   void set_flag(Ref flag, bool value);
   void copy_register(Ref from, Ref to);

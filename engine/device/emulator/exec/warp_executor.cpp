@@ -248,7 +248,7 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       return;
     default:
       cta_.report(DiagnosticKind::trap, warp, op, std::countr_zero(path.mask),
-                  "the kernel stopped itself");
+                  op.m[0] == 1 ? "an assertion of the kernel failed" : "the kernel stopped itself");
       return;
   }
 }

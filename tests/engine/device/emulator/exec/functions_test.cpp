@@ -2,6 +2,7 @@
 
 #include "engine/util/file.hpp"
 #include "tests/engine/device/emulator/support.hpp"
+#include "tests/helpers.hpp"
 
 // Functions: by name, by address, with stacks of their own; and variables that hold addresses.
 
@@ -90,6 +91,51 @@ TEST_CASE("an address that is no function's") {
       ".reg .b64 %l<3>; ld.param.u64 %l1, [out];\nform: .callprototype _ ();\ncall %l1, form;"));
   CHECK(fault.kind == FaultKind::trap);
   CHECK(fault.message.find("no function of that form") != std::string::npos);
+}
+
+// As NVRTC writes printf("%d", x) and assert(x < 20): thread i has x = i.
+std::string driver_calls_kernel(const std::string& guard) {
+  return ".version 9.0\n.target sm_89\n.address_size 64\n"
+         ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+         ".extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, "
+         ".param .b64 e);\n"
+         ".global .align 1 .b8 $str[3] = {37, 100, 0};\n"
+         ".visible .entry k(.param .u64 out) { .local .align 8 .b8 depot[8]; .reg .b32 %r<9>;\n"
+         ".reg .b64 %l<9>; .reg .pred %p;\n"
+         "ld.param.u64 %l1, [out]; mov.u32 %r1, %tid.x; mov.u64 %l2, depot;\n"
+         "cvta.local.u64 %l3, %l2; st.local.u32 [%l2], %r1;\n"
+         "mov.u64 %l4, $str; cvta.global.u64 %l5, %l4;\n"
+         "{ .param .b64 p0; .param .b64 p1; .param .b32 r0; st.param.b64 [p0], %l5;\n"
+         "st.param.b64 [p1], %l3; call.uni (r0), vprintf, (p0, p1); ld.param.b32 %r2, [r0]; }\n"
+         "setp.lt.u32 %p, %r1, 20; " +
+         guard +
+         " bra DONE;\n"
+         "{ .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;\n"
+         "st.param.b64 [p0], %l5; st.param.b64 [p1], %l5; st.param.b32 [p2], 7;\n"
+         "st.param.b64 [p3], %l5; st.param.b64 [p4], 1;\n"
+         "call.uni __assertfail, (p0, p1, p2, p3, p4); }\n"
+         "DONE: add.u32 %r3, %r1, %r2; mul.wide.u32 %l6, %r1, 4; add.u64 %l1, %l1, %l6;\n"
+         "st.global.u32 [%l1], %r3; ret; }\n";
+}
+
+TEST_CASE("printf prints nothing, and an assertion that fails stops the kernel") {
+  for (const Checks checks : {Checks{}, Checks::all()}) {
+    Bench quiet(driver_calls_kernel(""), 64);
+    quiet.launch.arguments = {quiet.buffer};
+    quiet.launch.checks = checks;
+    const auto outcome = quiet.run();
+    CHECK((outcome ? "" : outcome.error().message) == "");
+    CHECK(quiet.words()[29] == 29);
+
+    Bench failing(driver_calls_kernel("@%p"), 64);
+    failing.launch.arguments = {failing.buffer};
+    failing.launch.checks = checks;
+    const auto stopped = failing.run();
+    REQUIRE(!stopped);
+    CHECK(stopped.error().kind == FaultKind::trap);
+    CHECK(has(stopped.error().message, "an assertion of the kernel failed"));
+    CHECK(has(stopped.error().message, "thread (20,0,0): an assertion of the kernel failed"));
+  }
 }
 
 TEST_CASE("virtual functions") {
