@@ -32,7 +32,7 @@ const std::string kInDoubleWords =
     " (the reference in double, by which the tolerance is measured; a `tolerance` in the space "
     "goes without it)";
 
-bool is_floating(const Tensor& tensor) { return tensor.type != DType::i32; }
+bool is_floating(const Tensor& tensor) { return !is_integer(tensor.type); }
 
 // Manifests know sizes as "problem.n".
 Constants scope_of(const Constants& shape) {
@@ -56,12 +56,23 @@ std::string file_of(std::string where) {
 }  // namespace
 
 CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
-  const bool of_doubles = std::ranges::any_of(
-      spec_.arguments, [](const CustomArgument& each) { return each.type == DType::f64; });
-  if (of_doubles && !spec_.tolerance)
+  const bool of_doubles = std::ranges::any_of(spec_.arguments, [](const CustomArgument& each) {
+    const auto parts = layout_of(each.type).parts;
+    return std::ranges::find(parts, DType::f64, &ScalarPart::type) != parts.end();
+  });
+  const bool judged_exactly = std::ranges::none_of(spec_.arguments, [](const auto& each) {
+    return each.role && is_result(*each.role) && !is_integer(each.number());
+  });
+  if (of_doubles && !spec_.tolerance && !judged_exactly)
     throw UserError(prefix(spec_.arguments[0].mark) +
                     "arguments of f64 need a `tolerance`: nothing here is more precise than they "
                     "are, to measure it by");
+  if (spec_.reference && !spec_.tolerance && !judged_exactly)
+    if (const auto word = not_widened(call(shape()).source.text))
+      throw UserError(fmt::format(
+          "{}the reference uses {}, which has no counterpart in double: write it with plain "
+          "numbers, or state a `tolerance`, which goes without it",
+          prefix(spec_.reference_mark), *word));
   for (const Constants& sizes : spec_.sizes) {
     describe_custom(spec_, sizes);
     if (spec_.reference) spec_.reference->require_plan(Config(), scope_of(sizes));
@@ -159,10 +170,11 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   std::vector<Expectation> expectations;
   for (const Tensor& tensor : instance.tensors) {
     if (!is_result(tensor.role)) continue;
-    auto exact = numbers_of(tensor.type, trusted[expectations.size()]);
-    expectations.push_back(is_floating(tensor)
-                               ? stated_expectation(tensor, std::move(exact), *spec_.tolerance)
-                               : equal_expectation(tensor, std::move(exact)));
+    auto& bytes = trusted[expectations.size()];
+    expectations.push_back(
+        is_floating(tensor)
+            ? stated_expectation(tensor, numbers_of(tensor.type, bytes), *spec_.tolerance)
+            : equal_expectation(tensor, std::move(bytes)));
   }
   return expectations;
 }
@@ -196,9 +208,8 @@ std::vector<Expectation> CustomProblem::measured_by(
   for (const Tensor& tensor : instance.tensors) {
     if (!is_result(tensor.role)) continue;
     auto& noise = noises[expectations.size()];
-    expectations.push_back(
-        noise ? std::move(*noise).expectation()
-              : equal_expectation(tensor, numbers_of(tensor.type, trusted[expectations.size()])));
+    expectations.push_back(noise ? std::move(*noise).expectation()
+                                 : equal_expectation(tensor, trusted[expectations.size()]));
   }
   return expectations;
 }
@@ -234,10 +245,14 @@ void CustomProblem::draw_noise(const ReferenceCall& call, const ReferenceCall& i
 
 std::vector<Expectation> CustomProblem::expected_in_files(const Instance& instance) const {
   std::vector<Expectation> expectations;
-  for (const Tensor& tensor : instance.tensors)
-    if (is_result(tensor.role))
-      expectations.push_back(stated_expectation(
-          tensor, array_values(spec_, spec_.expected.at(tensor.name), tensor), *spec_.tolerance));
+  for (const Tensor& tensor : instance.tensors) {
+    if (!is_result(tensor.role)) continue;
+    const std::string& file = spec_.expected.at(tensor.name);
+    expectations.push_back(
+        is_floating(tensor)
+            ? stated_expectation(tensor, array_values(spec_, file, tensor), *spec_.tolerance)
+            : equal_expectation(tensor, array_bytes(spec_, file, tensor)));
+  }
   return expectations;
 }
 
@@ -249,23 +264,26 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
     const std::string type = type_name(argument.type);
     const auto tensor = std::ranges::find(instance.tensors, argument.name, &Tensor::name);
     if (tensor == instance.tensors.end()) {
-      notes.emplace_back(argument.name,
-                         type + (argument.value ? ", " + argument.value->text()
-                                                : fmt::format(", {}", argument.real)));
+      std::vector<std::string> numbers;
+      for (const CustomNumber& number : argument.numbers) numbers.push_back(number.text());
+      notes.emplace_back(argument.name, fmt::format("{}, {}", type, fmt::join(numbers, " ")));
       continue;
     }
+    // As it is declared: vectors are elements.
+    const auto dims =
+        std::span(tensor->dims).first(tensor->dims.size() - (argument.type.lanes > 1 ? 1 : 0));
     if (argument.constant) {
       notes.emplace_back(argument.name,
                          fmt::format("to be copied to the __constant__ variable: {} [{}]", type,
-                                     fmt::join(tensor->dims, ", ")));
+                                     fmt::join(dims, ", ")));
       continue;
     }
     const char* const words = tensor->role == Role::input    ? "read"
                               : tensor->role == Role::output ? "written whole"
                               : tensor->role == Role::inout  ? "read and written over"
                                                              : "for the kernel's own use";
-    notes.emplace_back(argument.name, fmt::format("pointer to {} [{}], {}", type,
-                                                  fmt::join(tensor->dims, ", "), words));
+    notes.emplace_back(argument.name,
+                       fmt::format("pointer to {} [{}], {}", type, fmt::join(dims, ", "), words));
   }
   return notes;
 }

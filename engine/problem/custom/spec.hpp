@@ -10,6 +10,8 @@
 
 #include "engine/expression/expression.hpp"
 #include "engine/kernel/template/template.hpp"
+#include "engine/problem/custom/fill.hpp"
+#include "engine/problem/custom/type.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -61,29 +63,30 @@ namespace fa_tune::problem {
 // finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
 // against (without them: that it writes its outputs).
 
-struct Distribution {
-  enum class Kind { normal, uniform, integers, value, file };
-  Kind kind = Kind::normal;
-  double first = 0;   // mean, low, least or the value
-  double second = 1;  // deviation, high or most
-  std::string file = {};
+// A number of a scalar argument.
+struct CustomNumber {
+  StatedInteger whole;         // or
+  std::optional<double> real;  // as it is written
+  std::string text() const;
 };
 
 struct CustomArgument {
   std::string name;
-  DType type = DType::f32;
+  CustomType type;
   std::optional<Role> role;  // none: a scalar
   bool constant = false;
   std::vector<expression::Expression> shape;
   Distribution fill;
-  std::optional<expression::Expression> value;  // of a scalar
-  double real = 0;                              // its value where there is no expression
+  std::vector<CustomNumber> numbers;  // of a scalar: of each of its type's parts
   struct Range {
     double least = 0, most = 0;
   };
   std::optional<Range> vary;  // of a scalar: what other values the gate may draw
   bool fixed = false;         // none
   Mark mark;
+
+  // Of what is a buffer, or a scalar of one number.
+  DType number() const { return type.number; }
 };
 
 // What the space's text says of a .npy file of its own.
@@ -108,7 +111,8 @@ struct CustomSpec {
   std::vector<DrawnSize> hidden;
   std::vector<CustomArgument> arguments;
   std::vector<std::pair<std::string, expression::Expression>> defines;
-  std::optional<kernel::Template> reference;    // or
+  std::optional<kernel::Template> reference;  // or
+  Mark reference_mark;
   std::map<std::string, std::string> expected;  // a file of `arrays` for each result
   std::map<std::string, ArrayFile> arrays;
   std::optional<Tolerance> tolerance;
@@ -120,8 +124,7 @@ CustomSpec read_custom(const YamlNode& space);
 
 // The value of an expression of sizes, by their names or behind "problem.". Throws UserError.
 std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes);
-
-// "f32".
-std::string type_name(DType type);
+// The same where a condition is as good, as 1 or 0.
+std::int64_t evaluate_flag(const expression::Expression& expression, const Constants& sizes);
 
 }  // namespace fa_tune::problem

@@ -35,10 +35,11 @@ Grid grid_of(DType type) {
       return {10, -14};
     case DType::bf16:
       return {7, -126};
+    case DType::e5m2:
+      return {2, -14};
     case DType::f64:
       return {52, -1022};
-    case DType::f32:
-    case DType::i32:
+    default:
       break;
   }
   return {23, -126};
@@ -270,10 +271,8 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
   return made;
 }
 
-Expectation equal_expectation(const Tensor& output, std::vector<double> exact) {
-  Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
-  made.bound = large_zeros<double>(made.exact.size());
-  return made;
+Expectation equal_expectation(const Tensor& output, std::vector<std::byte> bytes) {
+  return {.tensor = output.name, .exact = {}, .bound = {}, .equal = std::move(bytes)};
 }
 
 }  // namespace fa_tune::problem

@@ -92,6 +92,6 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
                                const Tolerance& tolerance);
 
 // Integers have no noise.
-Expectation equal_expectation(const Tensor& output, std::vector<double> exact);
+Expectation equal_expectation(const Tensor& output, std::vector<std::byte> bytes);
 
 }  // namespace fa_tune::problem
