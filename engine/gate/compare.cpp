@@ -242,7 +242,7 @@ namespace {
 constexpr double kLittle = 16;
 constexpr const char* kStateOne =
     "; the bound is measured: if such an error is acceptable, state `tolerance: {absolute: , "
-    "relative: }` in the space";
+    "relative: }` in the space, or --set tolerance.relative=1e-5";
 
 Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
                          const problem::Expectation& expectation) {

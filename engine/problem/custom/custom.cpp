@@ -66,7 +66,7 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
   if (of_doubles && !spec_.tolerance && !judged_exactly)
     throw UserError(prefix(spec_.arguments[0].mark) +
                     "arguments of f64 need a `tolerance`: nothing here is more precise than they "
-                    "are, to measure it by");
+                    "are, to measure it by; in the space, or by --set tolerance.relative=1e-9");
   if (spec_.reference && !spec_.tolerance && !judged_exactly)
     if (const auto word = not_widened(call(shape()).source.text))
       throw UserError(fmt::format(
@@ -87,12 +87,17 @@ std::string CustomProblem::describe(const Constants& shape) const {
 
 std::vector<Suite> CustomProblem::suites() const {
   Suite quick, mission{.name = SuiteName::mission, .shapes = {shape()}};
+  const auto is_left_out = [this](Inputs inputs) {
+    return !spec_.inputs.empty() && std::ranges::find(spec_.inputs, inputs) == spec_.inputs.end();
+  };
   quick.shapes.assign(spec_.sizes.begin() + (spec_.sizes.size() > 1 ? 1 : 0), spec_.sizes.end());
   quick.given = mission.given = !spec_.reference;
   quick.kinds.push_back(Inputs::rare);
   if (largest_meets_few_kinds()) mission.kinds = {Inputs::normal, Inputs::large_logits};
   // A tolerance that is stated is of the numbers that are stated.
   if (!spec_.tolerance) quick.kinds.push_back(Inputs::extreme);
+  std::erase_if(quick.kinds, is_left_out);
+  std::erase_if(mission.kinds, is_left_out);
   return {quick, mission};
 }
 
@@ -106,10 +111,18 @@ bool CustomProblem::largest_meets_few_kinds() const {
 }
 
 std::vector<std::string> CustomProblem::notes() const {
-  if (!largest_meets_few_kinds()) return {};
-  return {
-      "the timed size is large: kernels are gated at it on two of six kinds of input, in finals "
-      "too; the smaller sizes meet all"};
+  std::vector<std::string> notes;
+  if (largest_meets_few_kinds())
+    notes.emplace_back(
+        "the timed size is large: kernels are gated at it on two of six kinds of input, in finals "
+        "too; the smaller sizes meet all");
+  if (!spec_.inputs.empty()) {
+    std::vector<std::string> kinds;
+    for (const Inputs inputs : spec_.inputs) kinds.push_back(to_text(inputs));
+    notes.push_back(fmt::format("the space leaves kinds of input out: kernels are gated on {} alone",
+                                fmt::join(kinds, ", ")));
+  }
+  return notes;
 }
 
 std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {

@@ -192,6 +192,20 @@ Tolerance read_tolerance(const YamlNode& node) {
   return tolerance;
 }
 
+// With the one that kernels are timed on.
+std::vector<Inputs> read_inputs(const YamlNode& node) {
+  std::vector<std::pair<std::string, Inputs>> known;
+  for (const Inputs each :
+       {Inputs::normal, Inputs::tripled, Inputs::small, Inputs::negated, Inputs::large_logits,
+        Inputs::distinct_rows, Inputs::rare, Inputs::extreme})
+    known.emplace_back(to_text(each), each);
+  std::vector<Inputs> chosen;
+  for (const YamlNode& item : node.items("inputs")) chosen.push_back(choice(item, "inputs", known));
+  if (std::ranges::find(chosen, Inputs::normal) == chosen.end())
+    node.expected("inputs", "a list with normal, which is what is timed");
+  return chosen;
+}
+
 void read_expected(const YamlNode& problem, const YamlNode& node, CustomSpec& spec) {
   if (problem.find("reference") != nullptr)
     node.fail("expected: a problem has either expected values or a reference");
@@ -233,7 +247,7 @@ kernel::Template read_reference(const YamlNode& space, const YamlNode& node,
 
 CustomSpec read_custom(const YamlNode& space) {
   const YamlNode& problem = space.at("problem");
-  problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines",
+  problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines", "inputs",
                                           "reference", "expected", "tolerance", "flop", "bytes"});
   CustomSpec spec;
   spec.sizes = read_all_sizes(problem.at("sizes"));
@@ -245,6 +259,7 @@ CustomSpec read_custom(const YamlNode& space) {
       if (!is_identifier(entry.key)) entry.value.expected("defines", "names");
       spec.defines.emplace_back(entry.key, expression(entry.value, "defines"));
     }
+  if (const YamlNode* node = problem.find("inputs")) spec.inputs = read_inputs(*node);
   if (const YamlNode* node = problem.find("tolerance")) spec.tolerance = read_tolerance(*node);
   for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
     if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);

@@ -116,6 +116,7 @@ struct CustomSpec {
   std::map<std::string, std::string> expected;  // a file of `arrays` for each result
   std::map<std::string, ArrayFile> arrays;
   std::optional<Tolerance> tolerance;
+  std::vector<Inputs> inputs;  // the kinds that the gate uses; none: all
   std::optional<expression::Expression> flop, bytes;
 };
 

@@ -104,7 +104,8 @@ std::size_t behind_includes(const std::string& text) {
 
 // Without what stands in comments, which is left blank.
 std::string without_comments(std::string text) {
-  for (std::size_t at = 0; (at = text.find('/', at)) + 1 < text.size(); ++at) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (text[at] != '/') continue;
     const char kind = text[at + 1];
     if (kind != '/' && kind != '*') continue;
     const std::size_t found = text.find(kind == '/' ? "\n" : "*/", at + 2);
