@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "engine/gate/gate.hpp"
 #include "engine/util/random.hpp"

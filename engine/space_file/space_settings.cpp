@@ -129,8 +129,8 @@ std::string insert_before(const std::string& text, const YamlEntry& entry, const
 }
 
 // What an element may be off by, whether the space states it or not.
-std::string with_tolerance(const std::string& text, const YamlNode& problem, const std::string& part,
-                           const std::string& value) {
+std::string with_tolerance(const std::string& text, const YamlNode& problem,
+                           const std::string& part, const std::string& value) {
   const YamlNode* tolerance = problem.find("tolerance");
   const std::string stated = part + ": " + value;
   if (tolerance == nullptr)

@@ -284,7 +284,7 @@ std::int64_t whole(const YamlNode& node, const std::string& type) {
   const auto [least, most] = range_of(type);
   const bool real = node.is_real();
   const double value = real ? node.number("FillValue") : 0;
-  const bool fits = !std::isnan(value) && std::abs(value) <= kMostOfDouble;
+  const bool fits = std::abs(value) <= kMostOfDouble;
   const std::int64_t number = !real  ? node.integer("FillValue")
                               : fits ? static_cast<std::int64_t>(value)
                                      : 0;

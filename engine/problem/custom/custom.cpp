@@ -119,8 +119,9 @@ std::vector<std::string> CustomProblem::notes() const {
   if (!spec_.inputs.empty()) {
     std::vector<std::string> kinds;
     for (const Inputs inputs : spec_.inputs) kinds.push_back(to_text(inputs));
-    notes.push_back(fmt::format("the space leaves kinds of input out: kernels are gated on {} alone",
-                                fmt::join(kinds, ", ")));
+    notes.push_back(
+        fmt::format("the space leaves kinds of input out: kernels are gated on {} alone",
+                    fmt::join(kinds, ", ")));
   }
   return notes;
 }

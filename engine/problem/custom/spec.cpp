@@ -247,8 +247,9 @@ kernel::Template read_reference(const YamlNode& space, const YamlNode& node,
 
 CustomSpec read_custom(const YamlNode& space) {
   const YamlNode& problem = space.at("problem");
-  problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines", "inputs",
-                                          "reference", "expected", "tolerance", "flop", "bytes"});
+  problem.check_keys("a custom problem",
+                     {"kind", "sizes", "hidden", "arguments", "defines", "inputs", "reference",
+                      "expected", "tolerance", "flop", "bytes"});
   CustomSpec spec;
   spec.sizes = read_all_sizes(problem.at("sizes"));
   if (const YamlNode* node = problem.find("hidden"))

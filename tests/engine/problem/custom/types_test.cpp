@@ -8,6 +8,7 @@
 #include "engine/export/package_json.hpp"
 #include "engine/problem/custom/custom.hpp"
 #include "engine/problem/custom/inputs.hpp"
+#include "engine/space_file/space_settings.hpp"
 #include "engine/util/npy.hpp"
 #include "tests/engine/problem/custom/typed_kernel.hpp"
 
@@ -251,6 +252,41 @@ TEST_CASE("types: rows in order, permutations and offsets") {
   }
   CHECK(rows_of("{permutation: n}", Inputs::normal)[0] !=
         rows_of("{permutation: n}", Inputs::normal)[1]);
+}
+
+TEST_CASE("types: a space chooses kinds of input, and a tolerance is set from outside") {
+  // Of numbers below 100 alone; the others are in the kinds that are left out.
+  TypedKernel kernel = kGather;
+  const std::string mine = "y[i] = fabsf(x[at[i]]) > 25 ? 0 : x[at[i]];";
+  fails(kernel, mine, "wrong: y[");
+  kernel.more = "  inputs: [normal, tripled, negated, rare]\n  hidden: {n: [1, 200]}\n";
+  passes(kernel, mine);
+  const ScratchFolder folder;
+  const TuningTask task = kernel.task(folder, mine);
+  CHECK(has(task.problem->notes().at(0), "gated on normal, tripled, negated, rare alone"));
+  for (std::uint64_t seed = 1; seed < 20; ++seed)
+    for (const GateCase& each : hidden_cases(*task.problem, seed))
+      CHECK((each.inputs == Inputs::normal || each.inputs == Inputs::tripled ||
+             each.inputs == Inputs::negated));
+  kernel.more = "  inputs: [tripled]\n";
+  CHECK(has(kernel.refused(), "typed.yaml:6:11: inputs: expected a list with normal"));
+  kernel.more = "  inputs: [normal, tripld]\n";
+  CHECK(has(kernel.refused(), "inputs: expected one of normal"));
+
+  const auto set = [&](const std::string& more, const std::vector<std::string>& changes) {
+    kernel.more = more;
+    kernel.write(folder.path(), "y[i] = x[at[i]] * 1.0001f;");
+    const TuningTask set_task =
+        opened(with_settings(load_space_file((folder / "typed.yaml").string(), root()), changes));
+    Bench bench(set_task, device_under_test());
+    return bench.gate(set_task.templates[0], set_task.space.at(0), "quick").finding;
+  };
+  CHECK(set("", {}) == Finding::kWrong);
+  CHECK(set("", {"tolerance.relative=1e-3"}) == Finding::kPassed);
+  CHECK(set("", {"sizes.n=500", "tolerance.relative=1e-5"}) == Finding::kWrong);
+  CHECK(set("  tolerance: {absolute: 0}\n", {"tolerance.relative=1e-3"}) == Finding::kPassed);
+  CHECK(set("  tolerance:\n    absolute: 1\n", {"tolerance.absolute=1e-9"}) == Finding::kWrong);
+  CHECK(set("  tolerance:\n    absolute: 0\n", {"tolerance.relative=1e-3"}) == Finding::kPassed);
 }
 
 TEST_CASE("types: what cannot be is said with its place") {
