@@ -163,7 +163,7 @@ void put_number(DType type, double value, std::byte* to) {
   put_integer(type, std::clamp(static_cast<Wide>(near), least, most), to);
 }
 
-double get_number(DType type, const std::byte* from) {
+double get_other_number(DType type, const std::byte* from) {
   switch (type) {
     case DType::f16:
       return static_cast<double>(from_f16(take<std::uint16_t>(from)));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,14 @@ std::pair<Wide, Wide> range_of(DType type);
 
 // An element of a type: what it is, and as near to a number as the type has one. What is out of an
 // integer's range becomes its end.
-double get_number(DType type, const std::byte* from);
+double get_other_number(DType type, const std::byte* from);
+inline double get_number(DType type, const std::byte* from) {
+  if (type != DType::f32) return get_other_number(type, from);
+  // What most are, and by the hundred million.
+  float value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return static_cast<double>(value);
+}
 void put_number(DType type, double value, std::byte* to);
 // The same of integer types, every bit of them. A byte that is no bool is what it is.
 Wide get_integer(DType type, const std::byte* from);
