@@ -287,7 +287,7 @@ Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
   return result;
 }
 
-// What is judged exactly, to the last bit.
+// What is compared exactly, to the last bit.
 Comparison compare_equal(const problem::Tensor& output, std::span<const std::byte> bytes,
                          std::span<const std::byte> expected) {
   const std::size_t size = size_of(output.type), count = expected.size() / size;

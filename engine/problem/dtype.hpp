@@ -14,7 +14,7 @@ enum class DType { e4m3, e5m2, f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, 
 std::size_t size_of(DType type);    // bytes an element
 std::string type_name(DType type);  // "f32", "bool"
 
-// Integers have no noise: they are judged exactly. A bool is one of them here.
+// Integers have no noise: they are compared exactly. A bool is one of them here.
 constexpr bool is_integer(DType type) { return type >= DType::i8; }
 
 // Holds every integer of 64 bits, with or without a sign.

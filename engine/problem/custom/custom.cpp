@@ -60,14 +60,14 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
     const auto parts = layout_of(each.type).parts;
     return std::ranges::find(parts, DType::f64, &ScalarPart::type) != parts.end();
   });
-  const bool judged_exactly = std::ranges::none_of(spec_.arguments, [](const auto& each) {
+  const bool exact_alone = std::ranges::none_of(spec_.arguments, [](const auto& each) {
     return each.role && is_result(*each.role) && !is_integer(each.number());
   });
-  if (of_doubles && !spec_.tolerance && !judged_exactly)
+  if (of_doubles && !spec_.tolerance && !exact_alone)
     throw UserError(prefix(spec_.arguments[0].mark) +
                     "arguments of f64 need a `tolerance`: nothing here is more precise than they "
                     "are, to measure it by; in the space, or by --set tolerance.relative=1e-9");
-  if (spec_.reference && !spec_.tolerance && !judged_exactly)
+  if (spec_.reference && !spec_.tolerance && !exact_alone)
     if (const auto word = not_widened(call(shape()).source.text))
       throw UserError(fmt::format(
           "{}the reference uses {}, which has no counterpart in double: write it with plain "

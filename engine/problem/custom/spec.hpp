@@ -47,7 +47,7 @@ namespace fa_tune::problem {
 // A buffer of vectors has one dimension more, the last, in messages and .npy files; NumPy has
 // complex numbers itself.
 //
-// Integers and bools are judged exactly, to the last bit; a bool must be 0 or 1.
+// Integers and bools are compared exactly, to the last bit; a bool must be 0 or 1.
 //
 // `fill` says what a buffer holds that is given: normal, which is {normal: [0, 1]} (mean and
 // deviation) and what floats get without it; {uniform: [low, high]}, {integers: [least, most]}
@@ -74,8 +74,8 @@ namespace fa_tune::problem {
 // space's folder, and are known by their SHA-256 from then on.
 //
 // Also, each may be left out: `defines: {N: n}`, #define lines for the kernels; `tolerance:
-// {absolute: 1e-6, relative: 1e-5}`, what an element may be off by, in place of what tolerance.hpp
-// finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
+// {absolute: 1e-6, relative: 1e-5}`, what an element of a floating type may be off by, in place of
+// what tolerance.hpp finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
 // against (without them: that it writes its outputs).
 
 // A number of a scalar argument.

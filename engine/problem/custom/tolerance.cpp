@@ -265,8 +265,11 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
   Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
   made.bound = large_zeros<double>(made.exact.size());
   in_pieces(made.exact.size(), [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i)
-      made.bound[i] = tolerance.absolute + tolerance.relative * std::abs(made.exact[i]);
+    for (std::size_t i = first; i < end; ++i) {
+      const double own = made.exact[i];
+      const double size = output.complex ? std::hypot(own, made.exact[i ^ 1]) : std::abs(own);
+      made.bound[i] = tolerance.absolute + tolerance.relative * size;
+    }
   });
   return made;
 }

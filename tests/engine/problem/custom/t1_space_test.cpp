@@ -230,7 +230,7 @@ TEST_CASE("T1: thousands of files that are nearly right give a space or a clear 
   CHECK(refused > 1000);
 }
 
-TEST_CASE("T1: types by C's names and NumPy's, which are judged exactly") {
+TEST_CASE("T1: types by C's names and NumPy's, which are compared exactly") {
   const T1Place place(test::Replacements{{"float* sum", "unsigned long long* sum"},
                                          {"int n", "bool n"},
                                          {"i >= n", "i >= 1000 * n"},

@@ -1,4 +1,5 @@
-// Kernels of a user's own with the types that CUDA kernels have: right ones pass, wrong ones do not.
+// Kernels of a user's own with the types that CUDA kernels have: right ones pass, wrong ones do
+// not.
 
 #include <cstring>
 #include <set>
@@ -124,7 +125,7 @@ TEST_CASE("types: a mask of bools is 0 or 1") {
   CHECK_MESSAGE(has(odd.refused(), "a bool must be 0 or 1"), odd.refused());
 }
 
-TEST_CASE("types: integers are judged to their last of 64 bits") {
+TEST_CASE("types: integers are compared to their last of 64 bits") {
   passes(kHashes, kHashes.plain);
   fails(kHashes, "y[i] = (x[i] ^ key) + (i == 332);", "wrong: y[332] = ");
   fails(kHashes, "y[i] = (x[i] & ~1ull) ^ key;", "elements are off");
@@ -287,6 +288,34 @@ TEST_CASE("types: a space chooses kinds of input, and a tolerance is set from ou
   CHECK(set("  tolerance: {absolute: 0}\n", {"tolerance.relative=1e-3"}) == Finding::kPassed);
   CHECK(set("  tolerance:\n    absolute: 1\n", {"tolerance.absolute=1e-9"}) == Finding::kWrong);
   CHECK(set("  tolerance:\n    absolute: 0\n", {"tolerance.relative=1e-3"}) == Finding::kPassed);
+}
+
+TEST_CASE("types: a sparse matrix by rows, and a permutation, times a vector") {
+  const TypedKernel kernel{
+      .arguments =
+          "    - {name: rows, type: i32, shape: [n + 1], fill: {offsets: 4 * n}}\n"
+          "    - {name: columns, type: u16, shape: [4 * n], fill: {integers: [0, n - 1]}}\n"
+          "    - {name: order, type: u32, shape: [n], fill: {permutation: n}}\n"
+          "    - {name: values, type: f32, shape: [4 * n]}\n"
+          "    - {name: x, type: f32, shape: [n]}\n"
+          "    - {name: y, type: f32, shape: [n], role: output}\n",
+      .parameters =
+          "const int* rows, const unsigned short* columns, const unsigned* order, "
+          "const float* values, const float* x, float* y",
+      .plain =
+          "float sum = 0; for (int k = rows[i]; k < rows[i + 1]; ++k) "
+          "sum += values[k] * x[columns[k]]; y[order[i]] = sum;"};
+  passes(kernel, kernel.plain);
+  fails(kernel, replace(kernel.plain, {{"int k = rows[i]", "int k = rows[i] + (i == 0)"}}),
+        "wrong: y[");
+  fails(kernel, replace(kernel.plain, {{"y[order[i]]", "y[i]"}}), "wrong: y[");
+}
+
+TEST_CASE("types: a stated tolerance of complex numbers is of their size") {
+  Tensor output{.name = "z", .type = DType::f32, .role = Role::output, .dims = {1, 2}, .bytes = {}};
+  output.complex = true;
+  const Expectation made = stated_expectation(output, {3, -4}, {.absolute = 1, .relative = 0.1});
+  CHECK(made.bound == std::vector<double>{1.5, 1.5});
 }
 
 TEST_CASE("types: what cannot be is said with its place") {
