@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -271,7 +270,7 @@ bool is_whole(const std::string& type) {
 std::pair<std::int64_t, std::int64_t> range_of(const std::string& type) {
   using Limits = std::numeric_limits<std::int64_t>;
   if (type == "bool") return {0, 1};
-  const int bits = std::atoi(type.c_str() + 1);
+  const int bits = std::stoi(type.substr(1));
   if (type[0] == 'u') return {0, bits == 64 ? Limits::max() : (std::int64_t{1} << bits) - 1};
   if (bits == 64) return {Limits::min(), Limits::max()};
   return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};

@@ -55,12 +55,12 @@ CustomType read_struct(const YamlNode& node) {
     const auto& entries = item.entries("struct");
     if (entries.size() != 1 || !is_identifier(entries[0].key))
       item.expected("struct", "fields, each a name and its type: {x: f32}");
-    const auto same = [&](const auto& other) { return other.first == entries[0].key; };
+    const auto same = [&](const auto& other) { return other.name == entries[0].key; };
     if (std::ranges::any_of(type.fields, same))
       item.fail("struct: '" + entries[0].key + "' is there twice");
     if (!entries[0].value.is_scalar())
       entries[0].value.expected(entries[0].key, "a number, a vector or a complex number");
-    type.fields.emplace_back(entries[0].key, read_type(entries[0].value));
+    type.fields.push_back({entries[0].key, read_type(entries[0].value)});
   }
   if (type.fields.empty() || type.fields.size() > kMostFields)
     fields.expected("struct", "1 to 64 fields");

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/problem/problem.hpp"
@@ -14,15 +13,23 @@ namespace fa_tune::problem {
 // float4, which is f32x4; a complex number, complex64 of two floats or complex128; or a struct of
 // these, which is for scalars alone. A buffer of vectors is one of their numbers with a dimension
 // more, the last: that is how it lies in memory, with float3's 12 bytes too.
+struct CustomField;
 struct CustomType {
   DType number = DType::f32;
   int lanes = 1;
-  bool complex = false;                                    // of two lanes
-  std::vector<std::pair<std::string, CustomType>> fields;  // of a struct, which has no number
+  bool complex = false;             // of two lanes
+  std::vector<CustomField> fields;  // of a struct, which has no number
 
-  bool is_struct() const { return !fields.empty(); }
+  bool is_struct() const;
   bool is_number() const { return lanes == 1 && !is_struct(); }
 };
+
+struct CustomField {
+  std::string name;
+  CustomType type;
+};
+
+inline bool CustomType::is_struct() const { return !fields.empty(); }
 
 // Throws UserError with the known types for another one. C's, CUDA's and NumPy's names of a type
 // are taken too (`unsigned int`, `size_t`, `__half`, `float4`, `int64`).
