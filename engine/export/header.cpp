@@ -28,18 +28,44 @@ CxxType cxx_type(problem::DType type) {
       return {"__nv_bfloat16", "struct __nv_bfloat16;\n", "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16"};
     case problem::DType::e4m3:
       return {"__nv_fp8_e4m3", "struct __nv_fp8_e4m3;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
+    case problem::DType::e5m2:
+      return {"__nv_fp8_e5m2", "struct __nv_fp8_e5m2;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
     case problem::DType::f64:
       return {"double", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT64"};
+    case problem::DType::i8:
+      return {"std::int8_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
+    case problem::DType::u8:
+      return {"std::uint8_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
+    case problem::DType::boolean:
+      return {"bool", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
+    case problem::DType::i16:
+      return {"std::int16_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT16"};
+    case problem::DType::u16:
+      return {"std::uint16_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT16"};
     case problem::DType::i32:
       return {"std::int32_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT32"};
+    case problem::DType::u32:
+      return {"std::uint32_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT32"};
+    case problem::DType::i64:
+      return {"std::int64_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT64"};
+    case problem::DType::u64:
+      return {"std::uint64_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT64"};
     case problem::DType::f32:
       break;
   }
   return {"float", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32"};
 }
 
+CxxType cxx_type(const problem::Tensor& tensor) {
+  const CxxType number = cxx_type(tensor.type);
+  if (!tensor.complex) return number;
+  if (tensor.type == problem::DType::f32) return {"float2", "struct float2;\n", number.map_type};
+  return {"double2", "struct double2;\n", number.map_type};
+}
+
 bool is_option(const problem::Scalar& scalar) {
-  return scalar.type == problem::DType::f32 || scalar.type == problem::DType::f64;
+  return scalar.plain() &&
+         (scalar.type == problem::DType::f32 || scalar.type == problem::DType::f64);
 }
 
 template <typename T>
@@ -51,6 +77,13 @@ std::uint64_t bits_of(const problem::Scalar& scalar) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, scalar.bytes.data(), std::min(sizeof bits, scalar.bytes.size()));
   return bits;
+}
+
+// More than an argument has room for by itself.
+bool is_long(const problem::Scalar& scalar) { return scalar.bytes.size() > sizeof(std::uint64_t); }
+
+std::string long_name(std::size_t call, const std::string& scalar) {
+  return fmt::format("value_{}_{}", call, scalar);
 }
 
 std::string sizes_text(const Dim3& dims) {
@@ -75,7 +108,7 @@ class Header {
   std::string code() const;
   std::string calls() const;
   std::string call_tables(std::size_t at) const;
-  std::string argument(const PackagedCall& call, const std::string& name) const;
+  std::string argument(std::size_t at, const std::string& name) const;
   std::string map(const PackagedCall& call, const MappedTensor& map) const;
   std::string size_value(const PackagedCall& call, const std::string& name) const;
   std::string same_sizes() const;
@@ -125,7 +158,7 @@ std::string Header::head() const {
   for (const char* name : {"cstddef", "cstdint", "cstring", "map", "mutex", "optional", "utility"})
     text += fmt::format("#include <{}>\n", name);
   std::set<std::string> declared;
-  for (const problem::Tensor& tensor : tensors_) declared.insert(cxx_type(tensor.type).declaration);
+  for (const problem::Tensor& tensor : tensors_) declared.insert(cxx_type(tensor).declaration);
   return text + "\n" + fmt::format("{}", fmt::join(declared, ""));
 }
 
@@ -166,7 +199,8 @@ std::string Header::map(const PackagedCall& call, const MappedTensor& map) const
                      map.swizzle_bytes == 0 ? "NONE" : fmt::format("{}B", map.swizzle_bytes));
 }
 
-std::string Header::argument(const PackagedCall& call, const std::string& name) const {
+std::string Header::argument(std::size_t at, const std::string& name) const {
+  const PackagedCall& call = package_.calls[at];
   const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
   if (mapped != call.maps.end()) {
     std::size_t place = 0;
@@ -181,15 +215,24 @@ std::string Header::argument(const PackagedCall& call, const std::string& name) 
   const problem::Scalar& scalar = *std::ranges::find(call.scalars, name, &problem::Scalar::name);
   const std::size_t option = index_of(options_, name);
   const bool chosen = option < options_.size();
-  return fmt::format("    {{Argument::{}, {}, {:#x}}},  // {} = {}\n", chosen ? "option" : "scalar",
-                     chosen ? option : 0, bits_of(scalar), name, scalar_json(scalar).dump());
+  return fmt::format("    {{Argument::{}, {}, {:#x}{}}},  // {} = {}\n",
+                     chosen ? "option" : "scalar", chosen ? option : 0, bits_of(scalar),
+                     is_long(scalar) ? ", " + long_name(at, name) : "", name,
+                     scalar_json(scalar).dump());
 }
 
 std::string Header::call_tables(std::size_t at) const {
   const PackagedCall& call = package_.calls[at];
-  std::string arguments, maps, constants;
+  std::string arguments, maps, constants, longs;
+  for (const problem::Scalar& scalar : scalars_in_order(call)) {
+    if (!is_long(scalar)) continue;
+    std::vector<int> bytes;
+    for (const std::byte each : scalar.bytes) bytes.push_back(std::to_integer<int>(each));
+    longs += fmt::format("alignas(16) inline constexpr unsigned char {}[] = {{{}}};\n",
+                         long_name(at, scalar.name), fmt::join(bytes, ", "));
+  }
   for (const std::string& name : call.arguments) {
-    arguments += argument(call, name);
+    arguments += argument(at, name);
     const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
     if (mapped != call.maps.end()) maps += map(call, *mapped);
   }
@@ -205,7 +248,7 @@ std::string Header::call_tables(std::size_t at) const {
                ? ""
                : fmt::format("inline constexpr {} {}_{}[] = {{\n{}}};\n", type, name, at, rows);
   };
-  return table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
+  return longs + table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
          table("Constant", "constants", constants);
 }
 
@@ -271,7 +314,7 @@ std::string Header::launcher() const {
   for (const problem::Tensor& tensor : tensors_) {
     const bool read = tensor.role == problem::Role::input;
     parameters.push_back(
-        fmt::format("{}{}* {}", read ? "const " : "", cxx_type(tensor.type).name, tensor.name));
+        fmt::format("{}{}* {}", read ? "const " : "", cxx_type(tensor).name, tensor.name));
     addresses.push_back(fmt::format("reinterpret_cast<CUdeviceptr>({})", tensor.name));
     const char* const use = read                                      ? ""
                             : tensor.role == problem::Role::workspace ? ", to work in"

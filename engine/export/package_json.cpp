@@ -1,13 +1,11 @@
 #include "engine/export/package_json.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "engine/problem/custom/spec.hpp"
 #include "engine/util/error.hpp"
-#include "engine/util/half.hpp"
 
 namespace fa_tune::exports {
 namespace {
@@ -15,21 +13,38 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 template <typename T>
-T number_in(const problem::Scalar& scalar) {
-  T value{};
-  std::memcpy(&value, scalar.bytes.data(), std::min(sizeof value, scalar.bytes.size()));
-  return value;
-}
-
-template <typename T>
 const T* named(const std::vector<T>& all, const std::string& name) {
   const auto found = std::ranges::find(all, name, &T::name);
   return found == all.end() ? nullptr : &*found;
 }
 
+// As PyTorch has it: complex numbers are elements.
+std::string type_of(const problem::Tensor& tensor) {
+  if (tensor.complex) return tensor.type == problem::DType::f32 ? "complex64" : "complex128";
+  return type_name(tensor.type);
+}
+
+std::vector<std::int64_t> dims_of(const problem::Tensor& tensor) {
+  std::vector<std::int64_t> dims = tensor.dims;
+  if (tensor.complex) dims.pop_back();
+  return dims;
+}
+
+std::string type_of(const problem::Scalar& scalar) {
+  return scalar.plain() ? type_name(scalar.type) : fmt::format("{} bytes", scalar.bytes.size());
+}
+
+bool is_small_float(problem::DType type) {
+  return type == problem::DType::e4m3 || type == problem::DType::e5m2;
+}
+
 Json triple(const Dim3& dims) { return {dims.x, dims.y, dims.z}; }
 
 Json map_json(const MappedTensor& map, const std::vector<problem::Tensor>& tensors) {
+  if (named(tensors, map.tensor)->complex)
+    throw UserError(fmt::format(
+        "map '{}': '{}' is of complex numbers, which are elements for PyTorch and not for a map",
+        map.argument, map.tensor));
   Json axes = Json::array();
   for (const MapDimension& axis : map_axes(map, tensors))
     axes.push_back({axis.of_tensor, axis.modulo, axis.divisor});
@@ -47,8 +62,13 @@ Json argument_json(const PackagedCall& call, const std::string& name) {
       named(call.tensors, map == call.maps.end() ? name : map->tensor);
   if (map != call.maps.end() && tensor != nullptr) return map_json(*map, call.tensors);
   if (tensor != nullptr) return {{"tensor", name}};
-  if (const problem::Scalar* scalar = named(call.scalars, name))
-    return {{"scalar", name}, {"type", type_name(scalar->type)}, {"value", scalar_json(*scalar)}};
+  if (const problem::Scalar* scalar = named(call.scalars, name)) {
+    Json json{{"scalar", name}, {"type", type_of(*scalar)}, {"value", scalar_json(*scalar)}};
+    if (!scalar->plain() || is_small_float(scalar->type))
+      for (const std::byte each : scalar->bytes)
+        json["bytes"].push_back(std::to_integer<int>(each));
+    return json;
+  }
   throw UserError("argument '" + name + "' of the kernel is unknown to its problem");
 }
 
@@ -76,31 +96,27 @@ Json shape_json(const Constants& shape) {
 std::string signature(const PackagedCall& call) {
   std::string text;
   for (const problem::Tensor& tensor : tensors_in_order(call))
-    text += fmt::format("{} {} {} {}; ", type_name(tensor.type), tensor.name,
-                        role_name(tensor.role), tensor.dims.size());
+    text += fmt::format("{} {} {} {}; ", type_of(tensor), tensor.name, role_name(tensor.role),
+                        tensor.dims.size());
   for (const problem::Scalar& scalar : scalars_in_order(call))
-    text += fmt::format("{} {}; ", type_name(scalar.type), scalar.name);
+    text += fmt::format("{} {}; ", type_of(scalar), scalar.name);
   return text;
 }
 
 }  // namespace
 
 Json scalar_json(const problem::Scalar& scalar) {
-  switch (scalar.type) {
-    case problem::DType::f16:
-      return static_cast<double>(from_f16(number_in<std::uint16_t>(scalar)));
-    case problem::DType::bf16:
-      return static_cast<double>(from_bf16(number_in<std::uint16_t>(scalar)));
-    case problem::DType::f32:
-      return static_cast<double>(number_in<float>(scalar));
-    case problem::DType::f64:
-      return number_in<double>(scalar);
-    case problem::DType::i32:
-      return number_in<std::int32_t>(scalar);
-    case problem::DType::e4m3:
-      return static_cast<double>(from_e4m3(number_in<std::uint8_t>(scalar)));
-  }
-  return 0;
+  const auto number = [&](const problem::ScalarPart& part) -> Json {
+    const std::byte* const at = scalar.bytes.data() + part.offset;
+    if (part.type == problem::DType::u64)
+      return static_cast<std::uint64_t>(get_integer(part.type, at));
+    if (is_integer(part.type)) return static_cast<std::int64_t>(get_integer(part.type, at));
+    return get_number(part.type, at);
+  };
+  if (scalar.plain()) return number(parts_of(scalar)[0]);
+  Json json = Json::array();
+  for (const problem::ScalarPart& part : scalar.parts) json.push_back(number(part));
+  return json;
 }
 
 Json call_json(const Package& package, const PackagedCall& call) {
@@ -119,8 +135,8 @@ Json call_json(const Package& package, const PackagedCall& call) {
   for (const problem::Tensor& tensor : tensors_in_order(call)) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"role", role_name(tensor.role)},
-                               {"type", type_name(tensor.type)},
-                               {"dims", tensor.dims}});
+                               {"type", type_of(tensor)},
+                               {"dims", dims_of(tensor)}});
     if (tensor.constant) json["constants"].push_back(tensor.name);
   }
   for (const std::string& name : call.arguments)

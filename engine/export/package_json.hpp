@@ -11,14 +11,15 @@ namespace fa_tune::exports {
 //    "grid": [x, y, z], "block": [...], "cluster": [...], "shared": bytes,
 //    "tensors": [{"name", "role", "type", "dims"}],       row-major, innermost dimension last
 //    "arguments": [{"tensor": name} |
-//                  {"scalar": name, "type", "value"} |
+//                  {"scalar": name, "type", "value", "bytes"} |
 //                  {"map": name, "tensor", "type", "box", "swizzle", "axes"}],
 //    "constants": [names of tensors that `__constant__` variables of those names hold]}
 // "axes" of a tensor map, innermost dimension first: [dimension of the tensor, modulo, divisor]. It
 // is as large as the dimension, or as `modulo` where that is not 0, else the divisor-th part.
+// "bytes" of a scalar are there if it has several numbers, which "value" lists, or one of 8 bits.
 nlohmann::ordered_json call_json(const Package& package, const PackagedCall& call);
 
-// Its number.
+// Its number, or a list of its numbers.
 nlohmann::ordered_json scalar_json(const problem::Scalar& scalar);
 
 // Throws UserError unless all calls take the same tensors (names, types, roles) and scalars in one

@@ -29,22 +29,37 @@ const T* named(const std::vector<T>& all, const std::string& name) {
                   "may name " + known_names(instance));
 }
 
+// Copies look at no number, so what maps have no type for is the integer of its bits there.
 device::TensorMap::Element element_of(problem::DType type) {
+  using Element = device::TensorMap::Element;
   switch (type) {
     case problem::DType::e4m3:
-      return device::TensorMap::Element::u8;
-    case problem::DType::f16:
-      return device::TensorMap::Element::f16;
-    case problem::DType::bf16:
-      return device::TensorMap::Element::bf16;
-    case problem::DType::f32:
-      return device::TensorMap::Element::f32;
-    case problem::DType::f64:
-      return device::TensorMap::Element::f64;
+    case problem::DType::e5m2:
+    case problem::DType::i8:
+    case problem::DType::u8:
+    case problem::DType::boolean:
+      return Element::u8;
+    case problem::DType::i16:
+    case problem::DType::u16:
+      return Element::u16;
     case problem::DType::i32:
-      return device::TensorMap::Element::s32;
+      return Element::s32;
+    case problem::DType::u32:
+      return Element::u32;
+    case problem::DType::i64:
+      return Element::s64;
+    case problem::DType::u64:
+      return Element::u64;
+    case problem::DType::f16:
+      return Element::f16;
+    case problem::DType::bf16:
+      return Element::bf16;
+    case problem::DType::f32:
+      return Element::f32;
+    case problem::DType::f64:
+      return Element::f64;
   }
-  return device::TensorMap::Element::u8;
+  return Element::u8;
 }
 
 device::TensorMap::Swizzle swizzle_of(std::int64_t bytes) {

@@ -206,8 +206,7 @@ Rejection CaseRun::not_deterministic(const problem::Tensor& tensor, std::size_t 
   const std::string other =
       other_schedule ? fmt::format("in schedule {}", launch_.schedule) : "in the next";
   const std::size_t element = byte / size_of(tensor.type);
-  const auto [was, is] = told_apart(element_value(tensor.type, before, element),
-                                    element_value(tensor.type, now, element));
+  const auto [was, is] = told_apart(tensor.type, before, now, element);
   return {.finding = Finding::kNotDeterministic,
           .message = fmt::format("{} = {} {} and {} {}", element_name(tensor, element), was, one,
                                  is, other)};

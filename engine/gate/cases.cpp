@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "engine/gate/gate.hpp"
 #include "engine/util/random.hpp"
@@ -90,9 +89,11 @@ std::vector<GateCase> gate_cases(const problem::Suite& suite, std::uint64_t seed
 }
 
 std::vector<GateCase> hidden_cases(const problem::Problem& problem, std::uint64_t seed) {
-  constexpr std::array kinds = {problem::Inputs::normal,       problem::Inputs::tripled,
-                                problem::Inputs::small,        problem::Inputs::negated,
-                                problem::Inputs::large_logits, problem::Inputs::distinct_rows};
+  std::vector<problem::Inputs> kinds = problem::Suite().kinds;
+  if (const auto quick = problem::find_suite(problem, problem::SuiteName::quick))
+    std::erase_if(kinds, [&](problem::Inputs each) {
+      return std::ranges::find(quick->kinds, each) == quick->kinds.end();
+    });
   std::vector<GateCase> cases;
   Random random(derive_seed(seed, "hidden inputs"));
   for (const Constants& shape : problem.hidden_shapes(seed))

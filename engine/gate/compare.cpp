@@ -9,18 +9,12 @@
 
 #include <fmt/core.h>
 
+#include "engine/util/bytes.hpp"
 #include "engine/util/half.hpp"
 #include "engine/util/parallel.hpp"
 
 namespace fa_tune::gate {
 namespace {
-
-template <typename T>
-T load(std::span<const std::byte> bytes, std::size_t element) {
-  T value;
-  std::memcpy(&value, bytes.data() + element * sizeof value, sizeof value);
-  return value;
-}
 
 // Elements that are looked at together, and how many of them at a time.
 constexpr std::size_t kChunk = 1024;
@@ -209,21 +203,13 @@ std::string element_name(const problem::Tensor& tensor, std::size_t element) {
 }
 
 double element_value(problem::DType type, std::span<const std::byte> bytes, std::size_t element) {
-  switch (type) {
-    case problem::DType::e4m3:
-      return static_cast<double>(from_e4m3(load<std::uint8_t>(bytes, element)));
-    case problem::DType::f16:
-      return static_cast<double>(from_f16(load<std::uint16_t>(bytes, element)));
-    case problem::DType::bf16:
-      return static_cast<double>(from_bf16(load<std::uint16_t>(bytes, element)));
-    case problem::DType::f32:
-      return static_cast<double>(load<float>(bytes, element));
-    case problem::DType::f64:
-      return load<double>(bytes, element);
-    case problem::DType::i32:
-      return load<std::int32_t>(bytes, element);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  return get_number(type, bytes.data() + element * size_of(type));
+}
+
+std::string element_text(problem::DType type, std::span<const std::byte> bytes,
+                         std::size_t element) {
+  if (!is_integer(type)) return fmt::format("{}", element_value(type, bytes, element));
+  return problem::to_text(get_integer(type, bytes.data() + element * size_of(type)));
 }
 
 std::pair<std::string, std::string> told_apart(double one, double other) {
@@ -232,6 +218,14 @@ std::pair<std::string, std::string> told_apart(double one, double other) {
     std::pair texts{fmt::format("{:.{}g}", one, digits), fmt::format("{:.{}g}", other, digits)};
     if (texts.first != texts.second || digits == kEnough) return texts;
   }
+}
+
+std::pair<std::string, std::string> told_apart(problem::DType type, std::span<const std::byte> one,
+                                               std::span<const std::byte> other,
+                                               std::size_t element) {
+  if (is_integer(type))
+    return {element_text(type, one, element), element_text(type, other, element)};
+  return told_apart(element_value(type, one, element), element_value(type, other, element));
 }
 
 bool is_untouched(const problem::Tensor& tensor, std::span<const std::byte> bytes,
@@ -248,7 +242,7 @@ namespace {
 constexpr double kLittle = 16;
 constexpr const char* kStateOne =
     "; the bound is measured: if such an error is acceptable, state `tolerance: {absolute: , "
-    "relative: }` in the space";
+    "relative: }` in the space, or --set tolerance.relative=1e-5";
 
 Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
                          const problem::Expectation& expectation) {
@@ -293,10 +287,33 @@ Comparison comparison_of(const problem::Tensor& output, const Errors& errors,
   return result;
 }
 
+// What is compared exactly, to the last bit.
+Comparison compare_equal(const problem::Tensor& output, std::span<const std::byte> bytes,
+                         std::span<const std::byte> expected) {
+  const std::size_t size = size_of(output.type), count = expected.size() / size;
+  const auto differs = first_difference_of_large(bytes, expected);
+  if (!differs) return {};
+  std::size_t wrong = 0;
+  for (std::size_t i = *differs / size; i < count; ++i)
+    wrong +=
+        first_difference(bytes.subspan(i * size, size), expected.subspan(i * size, size)) ? 1 : 0;
+  const std::size_t first = *differs / size;
+  const auto [value, wanted] = told_apart(output.type, bytes, expected, first);
+  const bool no_bool = output.type == problem::DType::boolean && bytes[first] > std::byte{1};
+  Comparison result;
+  result.finding = Finding::kWrong;
+  result.worst_ratio = std::numeric_limits<double>::infinity();
+  result.message =
+      fmt::format("{} = {}{}, expected {}; {} of {} elements are off", element_name(output, first),
+                  value, no_bool ? ", which is no bool (0 or 1)" : "", wanted, wrong, count);
+  return result;
+}
+
 }  // namespace
 
 Comparison compare(const problem::Tensor& output, std::span<const std::byte> bytes,
                    const problem::Expectation& expectation) {
+  if (!expectation.equal.empty()) return compare_equal(output, bytes, expectation.equal);
   if (expectation.sampled()) {
     Comparison outside = compare_with_limits(output, bytes, expectation.limits);
     if (outside.finding != Finding::kPassed) return outside;

@@ -17,8 +17,10 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   // Of these kinds scalars are others than the space says.
   if (problem::varies_scalars(gate_case.inputs))
     for (const problem::Scalar& scalar : truth.get(gate_case)->instance.scalars)
-      if (scalar.type != problem::DType::i32)
-        text += fmt::format("{}={:.9g} ", scalar.name, element_value(scalar.type, scalar.bytes, 0));
+      for (const auto& [part, type, offset] : parts_of(scalar))
+        if (!is_integer(type))
+          text += fmt::format("{}{}{}={:.9g} ", scalar.name, part.empty() ? "" : ".", part,
+                              get_number(type, scalar.bytes.data() + offset));
   return text + fmt::format("inputs={} seed={}", to_text(gate_case.inputs), gate_case.seed);
 }
 

@@ -46,8 +46,7 @@ void fill_with(std::span<const std::byte> contents, device::BufferHandle buffer,
 }
 
 std::uint8_t fill_byte(const problem::Tensor& tensor, bool otherwise) {
-  return otherwise && tensor.type == problem::DType::i32 ? std::to_integer<std::uint8_t>(kOtherFill)
-                                                         : 0xff;
+  return otherwise && is_integer(tensor.type) ? std::to_integer<std::uint8_t>(kOtherFill) : 0xff;
 }
 
 const std::vector<std::byte>& other_fill() {
@@ -85,7 +84,7 @@ void GuardedBuffer::replace(std::span<const std::byte> bytes) {
 }
 
 void GuardedBuffer::fill_otherwise() {
-  if (problem::is_given(tensor_.role) || tensor_.type != problem::DType::i32) return;
+  if (problem::is_given(tensor_.role) || !is_integer(tensor_.type)) return;
   otherwise_ = true;
   if (!written_.empty())
     std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(guard_bytes_), data_bytes_,
@@ -169,8 +168,7 @@ std::optional<std::string> GuardedBuffer::input_change() const {
   const auto differs = first_difference_of_large(now, source_);
   if (!differs) return std::nullopt;
   const std::size_t element = *differs / size_of(tensor_.type);
-  const auto [was, is] = told_apart(element_value(tensor_.type, source_, element),
-                                    element_value(tensor_.type, now, element));
+  const auto [was, is] = told_apart(tensor_.type, source_, now, element);
   return fmt::format("wrote to an input: {} was {} and is {}", element_name(tensor_, element), was,
                      is);
 }

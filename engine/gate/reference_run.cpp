@@ -108,6 +108,7 @@ class ReferenceLaunch {
 
   void require_finite(const GuardedBuffer& buffer) const {
     const problem::Tensor& tensor = buffer.tensor();
+    if (is_integer(tensor.type)) return require_bools(buffer);
     const auto count = static_cast<std::size_t>(tensor.elements());
     // The first of each piece, if there is one.
     std::vector<std::size_t> odd(element_pieces(count) + 1, count);
@@ -129,6 +130,19 @@ class ReferenceLaunch {
             "such as {uniform: [0.1, 1]}");
   }
 
+  // Of integers only a bool has bytes that are no value of it. What is never written is found by
+  // the second run.
+  void require_bools(const GuardedBuffer& buffer) const {
+    const problem::Tensor& tensor = buffer.tensor();
+    if (tensor.type != problem::DType::boolean) return;
+    const auto bytes = buffer.data();
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] > std::byte{1} && !is_untouched(tensor, bytes, i))
+        fail(call_, instance_,
+             fmt::format("{} = {}: a bool must be 0 or 1", element_name(tensor, i),
+                         element_text(tensor.type, bytes, i)));
+  }
+
   void compare_with(const std::vector<HostMemory>& first) const {
     std::size_t next = 0;
     for (const GuardedBuffer& buffer : buffers_) {
@@ -138,8 +152,7 @@ class ReferenceLaunch {
       const auto differs = first_difference_of_large(before, buffer.data());
       if (!differs) continue;
       const std::size_t element = *differs / size_of(tensor.type);
-      const auto [one, next_one] = told_apart(element_value(tensor.type, before, element),
-                                              element_value(tensor.type, buffer.data(), element));
+      const auto [one, next_one] = told_apart(tensor.type, before, buffer.data(), element);
       fail(call_, instance_,
            is_untouched(tensor, before, element)
                ? element_name(tensor, element) + " is never written"

@@ -53,7 +53,7 @@ std::string change_input(const problem::Problem& problem, const GateCase& gate_c
       problem.make(gate_case.shape, gate_case.inputs, derive_seed(gate_case.seed, "changed"));
   constexpr std::size_t kFew = 4;
   problem::Tensor& tensor = instance.tensors[chosen];
-  if (!gate_case.few_elements || tensor.elements() <= std::int64_t{kFew}) {
+  if (!gate_case.few_elements || tensor.entire || tensor.elements() <= std::int64_t{kFew}) {
     tensor.bytes = std::move(other.tensors[chosen].bytes);
     return tensor.name;
   }
@@ -67,6 +67,7 @@ std::size_t bytes_of(const TruthCache::Entry& entry) {
   for (const problem::Tensor& tensor : entry.instance.tensors) bytes += tensor.bytes.capacity();
   for (const problem::Expectation& expectation : entry.expectations) {
     bytes += (expectation.exact.capacity() + expectation.bound.capacity()) * sizeof(double);
+    bytes += expectation.equal.capacity();
     const problem::ValueBounds& limits = expectation.limits;
     bytes += (limits.least.capacity() + limits.most.capacity()) * sizeof(float);
     bytes += (limits.range_of_row.capacity() + expectation.rows.capacity()) * sizeof(std::uint32_t);
@@ -111,6 +112,9 @@ void require_sound(const TruthCache::Entry& entry, const std::string& key) {
     if (!problem::is_result(tensor.role)) continue;
     const auto found =
         std::ranges::find(entry.expectations, tensor.name, &problem::Expectation::tensor);
+    if (found != entry.expectations.end() && !found->equal.empty() && found->exact.empty() &&
+        found->equal.size() == static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type))
+      continue;
     const std::size_t elements =
         found == entry.expectations.end() ? 0 : elements_to_know(tensor, *found);
     if (elements == 0 || found->exact.size() != elements || found->bound.size() != elements)

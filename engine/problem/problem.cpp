@@ -6,20 +6,9 @@
 
 namespace fa_tune::problem {
 
-std::size_t size_of(DType type) {
-  switch (type) {
-    case DType::e4m3:
-      return 1;
-    case DType::f16:
-    case DType::bf16:
-      return 2;
-    case DType::f32:
-    case DType::i32:
-      return 4;
-    case DType::f64:
-      return 8;
-  }
-  return 0;
+std::vector<ScalarPart> parts_of(const Scalar& scalar) {
+  if (!scalar.plain()) return scalar.parts;
+  return {{.name = "", .type = scalar.type, .offset = 0}};
 }
 
 std::int64_t Tensor::elements() const {

@@ -8,13 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/problem/dtype.hpp"
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune::problem {
-
-enum class DType { e4m3, f16, bf16, f32, f64, i32 };
-
-std::size_t size_of(DType type);  // bytes an element
 
 // A workspace is the kernel's to write and read back; what it held before a launch must not matter.
 // An inout tensor is read and then written over: after a second launch it holds something else.
@@ -33,15 +30,31 @@ struct Tensor {
   std::vector<std::byte> bytes;    // of what is given alone
   std::string axes = {};           // a letter for each dimension, by which a tensor map asks for it
   bool constant = false;           // also what the `__constant__` variable of its name holds
+  bool complex = false;            // the last dimension is the two parts of complex numbers
+  bool entire = false;             // its elements make sense only beside each other, as when sorted
 
   std::int64_t elements() const;
+};
+
+// One number of a scalar argument: of a plain one all of it, without a name.
+struct ScalarPart {
+  std::string name;  // "x", "position.y"
+  DType type = DType::i32;
+  std::size_t offset = 0;  // bytes
 };
 
 struct Scalar {
   std::string name;
   std::vector<std::byte> bytes;  // as the kernel takes it
   DType type = DType::i32;
+  std::vector<ScalarPart> parts =
+      {};  // of a vector, a complex number or a struct, which has no type
+
+  bool plain() const { return parts.empty(); }
 };
+
+// Its numbers, whatever it is.
+std::vector<ScalarPart> parts_of(const Scalar& scalar);
 
 // How the inputs are drawn. Each catches faults the others hide.
 enum class Inputs {
@@ -91,6 +104,8 @@ struct Expectation {
   std::string tensor;
   std::vector<double> exact;  // computed in float64
   std::vector<double> bound;  // |kernel - exact| must be <= this, element by element
+  // Of integers these bytes alone: they must be equal, and no double holds all of 64 bits.
+  std::vector<std::byte> equal = {};
   // ||kernel - exact|| / ||exact|| must be <= this; nothing where nothing is said of it, as where
   // all of the truth is 0.
   std::optional<double> rms_bound = {};

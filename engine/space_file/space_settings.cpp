@@ -118,19 +118,45 @@ std::string exchange(const std::string& text, const YamlNode& number, const std:
   return text.substr(0, at) + value + text.substr(at + number.text("size").size());
 }
 
-// A custom problem's timed sizes, in their places: the rest of its section is not made of settings.
+// The text with a key more before another one of a map, in the map's own style.
+std::string insert_before(const std::string& text, const YamlEntry& entry, const std::string& key) {
+  std::size_t line = 0;
+  for (int i = 1; i < entry.key_mark.line; ++i) line = text.find('\n', line) + 1;
+  const std::size_t at = line + static_cast<std::size_t>(entry.key_mark.column - 1);
+  const std::string indent = text.substr(line, at - line);
+  const bool block = indent.find_first_not_of(' ') == std::string::npos;
+  return text.substr(0, at) + key + (block ? "\n" + indent : ", ") + text.substr(at);
+}
+
+// What an element may be off by, whether the space states it or not.
+std::string with_tolerance(const std::string& text, const YamlNode& problem,
+                           const std::string& part, const std::string& value) {
+  const YamlNode* tolerance = problem.find("tolerance");
+  const std::string stated = part + ": " + value;
+  if (tolerance == nullptr)
+    return insert_before(text, problem.entries("problem").at(0), "tolerance: {" + stated + "}");
+  if (const YamlNode* number = tolerance->find(part)) return exchange(text, *number, value);
+  return insert_before(text, tolerance->entries("tolerance").at(0), stated);
+}
+
+// A custom problem's timed sizes and its tolerance, in their places: the rest of its section is not
+// made of settings.
 SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& changes) {
   std::string text = file.text;
   for (const std::string& change : changes) {
     const auto [name, value] = read_change(change);
     const YamlNode root = YamlNode::parse(text, file.path);
+    if (name == "tolerance.absolute" || name == "tolerance.relative") {
+      text = with_tolerance(text, root.at("problem"), name.substr(name.find('.') + 1), value);
+      continue;
+    }
     const YamlNode& sizes = root.at("problem").at("sizes");
     const YamlNode& timed = sizes.is_list() ? sizes.items("sizes").at(0) : sizes;
     const YamlNode* number = name.starts_with("sizes.") ? timed.find(name.substr(6)) : nullptr;
     if (number == nullptr || !is_number(value))
       throw UserError(
           fmt::format("--set {}: of a custom problem one of its sizes can be set, as in "
-                      "sizes.{}=1000",
+                      "sizes.{}=1000, and tolerance.absolute or tolerance.relative",
                       quote_text(change), timed.entries("sizes").at(0).key));
     text = exchange(text, *number, value);
   }

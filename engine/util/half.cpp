@@ -19,6 +19,7 @@ struct Format {
 constexpr Format kF16{10, -14, 0x8000, 0x7c00, 0x7e00};
 constexpr Format kBf16{7, -126, 0x8000, 0x7f80, 0x7fc0};
 constexpr Format kE4m3{3, -6, 0x80, 0x7e, 0x7f};
+constexpr Format kE5m2{2, -14, 0x80, 0x7b, 0x7f};
 
 std::uint16_t encode(double value, const Format& format) {
   const int sign = std::signbit(value) ? format.sign : 0;
@@ -45,6 +46,7 @@ std::uint16_t encode(double value, const Format& format) {
 std::uint16_t to_f16(double value) { return encode(value, kF16); }
 std::uint16_t to_bf16(double value) { return encode(value, kBf16); }
 std::uint8_t to_e4m3(double value) { return static_cast<std::uint8_t>(encode(value, kE4m3)); }
+std::uint8_t to_e5m2(double value) { return static_cast<std::uint8_t>(encode(value, kE5m2)); }
 
 float from_e4m3(std::uint8_t bits) {
   const int magnitude = bits & 0x7f;
@@ -56,5 +58,8 @@ float from_e4m3(std::uint8_t bits) {
                                  std::max(field - 1, 0) + kE4m3.min_exponent - kE4m3.fraction_bits);
   return (bits & kE4m3.sign) != 0 ? -value : value;
 }
+
+// It is the upper half of an f16.
+float from_e5m2(std::uint8_t bits) { return from_f16(static_cast<std::uint16_t>(bits << 8)); }
 
 }  // namespace fa_tune

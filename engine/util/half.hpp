@@ -8,15 +8,18 @@ namespace fa_tune {
 // The floating-point formats of tensor cores, as bits: f16 is IEEE 754 binary16 (11 significant
 // bits, smallest normal 2^-14), bf16 the upper half of binary32 (8 significant bits), e4m3 a byte
 // (4 significant bits, smallest normal 2^-6, largest 448, no infinity; OCP 8-bit Floating Point
-// Specification). Rounding is to nearest, ties to even, once: from double straight to the format,
-// subnormals included. What is too large becomes infinity, in e4m3 the largest number, as CUDA's
+// Specification), e5m2 a byte too (3 significant bits, smallest normal 2^-14, largest 57344, with
+// infinity). Rounding is to nearest, ties to even, once: from double straight to the format,
+// subnormals included. What is too large becomes infinity, in 8 bits the largest number, as CUDA's
 // conversions do; a NaN stays a (quiet) NaN.
 std::uint16_t to_f16(double value);
 std::uint16_t to_bf16(double value);
 std::uint8_t to_e4m3(double value);
+std::uint8_t to_e5m2(double value);
 
-// Exact, as the next two.
+// Exact, as the next three.
 float from_e4m3(std::uint8_t bits);
+float from_e5m2(std::uint8_t bits);
 
 // Without branches, as what follows: a loop of it becomes vector code.
 inline float from_f16(std::uint16_t bits) {

@@ -1,6 +1,7 @@
 #include "engine/community/t1/t1_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "engine/expression/python_expression.hpp"
+#include "engine/source/type_names.hpp"
 #include "engine/util/log.hpp"
 #include "engine/yaml/value.hpp"
 #include "engine/yaml/yaml.hpp"
@@ -245,31 +247,56 @@ const YamlNode* t1_given(const YamlNode& map, std::string_view key) {
 }
 
 std::string t1_type(const YamlNode& node) {
-  const std::string& type = node.text("Type");
-  const auto is = [&](const char* name, const char* numpy) {
-    return type == name || type == numpy || type == name + std::string("*");
-  };
-  if (is("float", "float32")) return "f32";
-  if (is("double", "float64")) return "f64";
-  if (is("half", "float16")) return "f16";
-  if (is("int", "int32") || type == "unsigned int" || type == "uint32") return "i32";
-  node.expected("Type", "float, double, half or int");
+  std::string name = node.text("Type");
+  while (name.ends_with('*') || name.ends_with(' ')) name.pop_back();
+  const std::string type = source::canonical_type(name);
+  constexpr std::array kKnown = {"f16", "bf16", "f32",  "f64",       "i8",
+                                 "u8",  "i16",  "u16",  "i32",       "u32",
+                                 "i64", "u64",  "bool", "complex64", "complex128"};
+  const std::size_t lanes = type.find('x', 1);
+  const bool vector = lanes + 2 == type.size();
+  if (std::ranges::find(kKnown, vector ? type.substr(0, lanes) : type) != kKnown.end()) return type;
+  node.expected("Type",
+                "a type of C or NumPy, as float, int, uint8, int64, bool, complex64, float4");
 }
 
 namespace {
 
-std::int64_t whole(const YamlNode& node) {
-  const double value = node.number("FillValue");
-  using Limits = std::numeric_limits<std::int32_t>;
-  if (std::isnan(value) || value < Limits::min() || value > Limits::max())
-    node.expected("FillValue", "a number that an int can hold");
-  return static_cast<std::int64_t>(value);
+bool is_whole(const std::string& type) {
+  return type[0] == 'i' || type[0] == 'u' || type == "bool";
+}
+
+// The largest number of an integer type that JSON can state here, and the least.
+std::pair<std::int64_t, std::int64_t> range_of(const std::string& type) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (type == "bool") return {0, 1};
+  const int bits = std::stoi(type.substr(1));
+  if (type[0] == 'u') return {0, bits == 64 ? Limits::max() : (std::int64_t{1} << bits) - 1};
+  if (bits == 64) return {Limits::min(), Limits::max()};
+  return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
+}
+
+// Above this a JSON number with a point need not be whole.
+constexpr double kMostOfDouble = 0x1p53;
+
+std::int64_t whole(const YamlNode& node, const std::string& type) {
+  const auto [least, most] = range_of(type);
+  const bool real = node.is_real();
+  const double value = real ? node.number("FillValue") : 0;
+  const bool fits = std::abs(value) <= kMostOfDouble;
+  const std::int64_t number = !real  ? node.integer("FillValue")
+                              : fits ? static_cast<std::int64_t>(value)
+                                     : 0;
+  if (!fits || number < least || number > most)
+    node.expected("FillValue", fmt::format("a number that {} can hold", type));
+  return number;
 }
 
 }  // namespace
 
 std::string t1_number(const YamlNode& node, const std::string& type) {
-  return type == "i32" ? std::to_string(whole(node)) : to_text(Value(node.number("FillValue")));
+  return is_whole(type) ? std::to_string(whole(node, type))
+                        : to_text(Value(node.number("FillValue")));
 }
 
 std::string t1_fill(const YamlNode& argument, const std::string& type) {
@@ -277,14 +304,16 @@ std::string t1_fill(const YamlNode& argument, const std::string& type) {
   const YamlNode* kind = t1_given(argument, "FillType");
   const std::string how = kind == nullptr ? "Random" : kind->text("FillType");
   const double most = value == nullptr ? 1 : value->number("FillValue");
-  if (how == "Constant") return fmt::format("{{value: {}}}", to_text(Value(most)));
+  if (how == "Constant")
+    return value == nullptr ? "{value: 1}" : fmt::format("{{value: {}}}", t1_number(*value, type));
   if (how == "Generator")  // of data that some program made; the gate has its own kinds anyway
     log_warning("a T1 FillType Generator is not run: random data are used instead");
   else if (how != "Random")
     kind->expected("FillType", "Random, Constant or Generator");
-  if (type == "i32")
+  if (type == "bool") return "{integers: [0, 1]}";
+  if (is_whole(type))
     return fmt::format("{{integers: [0, {}]}}",
-                       std::max<std::int64_t>(value == nullptr ? 0 : whole(*value) - 1, 1));
+                       std::max<std::int64_t>(value == nullptr ? 0 : whole(*value, type) - 1, 1));
   return fmt::format("{{uniform: [0, {}]}}", to_text(Value(most > 0 ? most : 1.0)));
 }
 

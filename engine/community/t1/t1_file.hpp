@@ -44,7 +44,7 @@ T1File parse_t1(const std::string& text, const std::filesystem::path& path);
 
 // The value of `key`, nothing where it is missing or null.
 const YamlNode* t1_given(const YamlNode& map, std::string_view key);
-// "f32" for float, float32 or float*.
+// "f32" for float, float32 or float*, "u8" for uint8.
 std::string t1_type(const YamlNode& node);
 // The text of a number of a type.
 std::string t1_number(const YamlNode& node, const std::string& type);

@@ -11,8 +11,9 @@ struct Map {
 
 struct Argument {
   enum Kind { tensor, map, scalar, option } kind;
-  int index;           // of the tensor, the map or the option
-  std::uint64_t bits;  // of a scalar, or of an option that is not set
+  int index;                             // of the tensor, the map or the option
+  std::uint64_t bits;                    // of a scalar, or of an option that is not set
+  const unsigned char* bytes = nullptr;  // of a scalar of more than these
 };
 
 struct Constant {
@@ -157,6 +158,7 @@ inline CUresult start(const Call& call, const Loaded& loaded, const CUdeviceptr*
     parameters[i] = &values[i];
     values[i] = argument.bits;
     if (argument.kind == Argument::tensor) values[i] = tensors[argument.index];
+    if (argument.bytes != nullptr) parameters[i] = const_cast<unsigned char*>(argument.bytes);
     if (argument.kind == Argument::option)
       values[i] = options[argument.index].value_or(argument.bits);
     if (argument.kind != Argument::map) continue;

@@ -12,8 +12,19 @@ _TYPES = {
     "bf16": (torch.bfloat16, None, 9),
     "f32": (torch.float32, ctypes.c_float, 7),
     "f64": (torch.float64, ctypes.c_double, 8),
-    "i32": (torch.int32, ctypes.c_int32, 4),
+    "i8": (torch.int8, ctypes.c_int8, 0),
+    "u8": (torch.uint8, ctypes.c_uint8, 0),
+    "bool": (torch.bool, ctypes.c_bool, 0),
+    "i16": (torch.int16, ctypes.c_int16, 1),
+    "u16": (torch.uint16, ctypes.c_uint16, 1),
+    "i32": (torch.int32, ctypes.c_int32, 3),
+    "u32": (torch.uint32, ctypes.c_uint32, 2),
+    "i64": (torch.int64, ctypes.c_int64, 5),
+    "u64": (torch.uint64, ctypes.c_uint64, 4),
+    "complex64": (torch.complex64, None, 7),
+    "complex128": (torch.complex128, None, 8),
     "e4m3": (getattr(torch, "float8_e4m3fn", None), None, 0),
+    "e5m2": (getattr(torch, "float8_e5m2", None), None, 0),
 }
 _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CUtensorMapSwizzle
 _L2_PROMOTION = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
@@ -161,12 +172,14 @@ def _tensor_map(tensor, argument):
     return result
 
 
-def _bits(type_name, value):
+def _scalar(argument, value):
     """A scalar as the kernel takes it."""
-    kind = _TYPES[type_name][1]
+    if "bytes" in argument:
+        return (ctypes.c_uint8 * len(argument["bytes"]))(*argument["bytes"])
+    element, kind, _ = _TYPES[argument["type"]]
     if kind is not None:
         return kind(value)
-    number = torch.tensor(value, dtype=_TYPES[type_name][0])
+    number = torch.tensor(value, dtype=element)
     return ctypes.c_uint16(number.view(torch.int16).item() & 0xFFFF)
 
 
@@ -183,7 +196,7 @@ class _Prepared:
                 self.values.append(ctypes.c_uint64(tensors[argument["tensor"]].data_ptr()))
             else:
                 name = argument["scalar"]
-                self.values.append(_bits(argument["type"], scalars.get(name, argument["value"])))
+                self.values.append(_scalar(argument, scalars.get(name, argument["value"])))
         pointers = [ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in self.values]
         self.arguments = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
         self.attribute = _Attribute(_CLUSTER_DIMENSION)

@@ -5,7 +5,7 @@ _GIVEN = [name for name, role in _ROLES.items() if role in ("input", "inout")]
 _RESULTS = [name for name, role in _ROLES.items() if role == "output"]
 _REALS = {}  # scalars that are no sizes: by name, of the first call
 for _argument in _CALLS[0]["arguments"]:
-    if "scalar" in _argument and _argument["type"] != "i32":
+    if "scalar" in _argument and _argument["type"] in ("f16", "bf16", "f32", "f64"):
         _REALS[_argument["scalar"]] = _argument["value"]
 
 

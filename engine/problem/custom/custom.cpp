@@ -32,7 +32,7 @@ const std::string kInDoubleWords =
     " (the reference in double, by which the tolerance is measured; a `tolerance` in the space "
     "goes without it)";
 
-bool is_floating(const Tensor& tensor) { return tensor.type != DType::i32; }
+bool is_floating(const Tensor& tensor) { return !is_integer(tensor.type); }
 
 // Manifests know sizes as "problem.n".
 Constants scope_of(const Constants& shape) {
@@ -56,12 +56,23 @@ std::string file_of(std::string where) {
 }  // namespace
 
 CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
-  const bool of_doubles = std::ranges::any_of(
-      spec_.arguments, [](const CustomArgument& each) { return each.type == DType::f64; });
-  if (of_doubles && !spec_.tolerance)
+  const bool of_doubles = std::ranges::any_of(spec_.arguments, [](const CustomArgument& each) {
+    const auto parts = layout_of(each.type).parts;
+    return std::ranges::find(parts, DType::f64, &ScalarPart::type) != parts.end();
+  });
+  const bool exact_alone = std::ranges::none_of(spec_.arguments, [](const auto& each) {
+    return each.role && is_result(*each.role) && !is_integer(each.number());
+  });
+  if (of_doubles && !spec_.tolerance && !exact_alone)
     throw UserError(prefix(spec_.arguments[0].mark) +
                     "arguments of f64 need a `tolerance`: nothing here is more precise than they "
-                    "are, to measure it by");
+                    "are, to measure it by; in the space, or by --set tolerance.relative=1e-9");
+  if (spec_.reference && !spec_.tolerance && !exact_alone)
+    if (const auto word = not_widened(call(shape()).source.text))
+      throw UserError(fmt::format(
+          "{}the reference uses {}, which has no counterpart in double: write it with plain "
+          "numbers, or state a `tolerance`, which goes without it",
+          prefix(spec_.reference_mark), *word));
   for (const Constants& sizes : spec_.sizes) {
     describe_custom(spec_, sizes);
     if (spec_.reference) spec_.reference->require_plan(Config(), scope_of(sizes));
@@ -76,12 +87,17 @@ std::string CustomProblem::describe(const Constants& shape) const {
 
 std::vector<Suite> CustomProblem::suites() const {
   Suite quick, mission{.name = SuiteName::mission, .shapes = {shape()}};
+  const auto is_left_out = [this](Inputs inputs) {
+    return !spec_.inputs.empty() && std::ranges::find(spec_.inputs, inputs) == spec_.inputs.end();
+  };
   quick.shapes.assign(spec_.sizes.begin() + (spec_.sizes.size() > 1 ? 1 : 0), spec_.sizes.end());
   quick.given = mission.given = !spec_.reference;
   quick.kinds.push_back(Inputs::rare);
   if (largest_meets_few_kinds()) mission.kinds = {Inputs::normal, Inputs::large_logits};
   // A tolerance that is stated is of the numbers that are stated.
   if (!spec_.tolerance) quick.kinds.push_back(Inputs::extreme);
+  std::erase_if(quick.kinds, is_left_out);
+  std::erase_if(mission.kinds, is_left_out);
   return {quick, mission};
 }
 
@@ -95,10 +111,19 @@ bool CustomProblem::largest_meets_few_kinds() const {
 }
 
 std::vector<std::string> CustomProblem::notes() const {
-  if (!largest_meets_few_kinds()) return {};
-  return {
-      "the timed size is large: kernels are gated at it on two of six kinds of input, in finals "
-      "too; the smaller sizes meet all"};
+  std::vector<std::string> notes;
+  if (largest_meets_few_kinds())
+    notes.emplace_back(
+        "the timed size is large: kernels are gated at it on two of six kinds of input, in finals "
+        "too; the smaller sizes meet all");
+  if (!spec_.inputs.empty()) {
+    std::vector<std::string> kinds;
+    for (const Inputs inputs : spec_.inputs) kinds.push_back(to_text(inputs));
+    notes.push_back(
+        fmt::format("the space leaves kinds of input out: kernels are gated on {} alone",
+                    fmt::join(kinds, ", ")));
+  }
+  return notes;
 }
 
 std::vector<Constants> CustomProblem::hidden_shapes(std::uint64_t seed) const {
@@ -159,10 +184,11 @@ std::vector<Expectation> CustomProblem::expect(const Instance& instance, Truth) 
   std::vector<Expectation> expectations;
   for (const Tensor& tensor : instance.tensors) {
     if (!is_result(tensor.role)) continue;
-    auto exact = numbers_of(tensor.type, trusted[expectations.size()]);
-    expectations.push_back(is_floating(tensor)
-                               ? stated_expectation(tensor, std::move(exact), *spec_.tolerance)
-                               : equal_expectation(tensor, std::move(exact)));
+    auto& bytes = trusted[expectations.size()];
+    expectations.push_back(
+        is_floating(tensor)
+            ? stated_expectation(tensor, numbers_of(tensor.type, bytes), *spec_.tolerance)
+            : equal_expectation(tensor, std::move(bytes)));
   }
   return expectations;
 }
@@ -196,9 +222,8 @@ std::vector<Expectation> CustomProblem::measured_by(
   for (const Tensor& tensor : instance.tensors) {
     if (!is_result(tensor.role)) continue;
     auto& noise = noises[expectations.size()];
-    expectations.push_back(
-        noise ? std::move(*noise).expectation()
-              : equal_expectation(tensor, numbers_of(tensor.type, trusted[expectations.size()])));
+    expectations.push_back(noise ? std::move(*noise).expectation()
+                                 : equal_expectation(tensor, trusted[expectations.size()]));
   }
   return expectations;
 }
@@ -234,10 +259,14 @@ void CustomProblem::draw_noise(const ReferenceCall& call, const ReferenceCall& i
 
 std::vector<Expectation> CustomProblem::expected_in_files(const Instance& instance) const {
   std::vector<Expectation> expectations;
-  for (const Tensor& tensor : instance.tensors)
-    if (is_result(tensor.role))
-      expectations.push_back(stated_expectation(
-          tensor, array_values(spec_, spec_.expected.at(tensor.name), tensor), *spec_.tolerance));
+  for (const Tensor& tensor : instance.tensors) {
+    if (!is_result(tensor.role)) continue;
+    const std::string& file = spec_.expected.at(tensor.name);
+    expectations.push_back(
+        is_floating(tensor)
+            ? stated_expectation(tensor, array_values(spec_, file, tensor), *spec_.tolerance)
+            : equal_expectation(tensor, array_bytes(spec_, file, tensor)));
+  }
   return expectations;
 }
 
@@ -249,23 +278,26 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
     const std::string type = type_name(argument.type);
     const auto tensor = std::ranges::find(instance.tensors, argument.name, &Tensor::name);
     if (tensor == instance.tensors.end()) {
-      notes.emplace_back(argument.name,
-                         type + (argument.value ? ", " + argument.value->text()
-                                                : fmt::format(", {}", argument.real)));
+      std::vector<std::string> numbers;
+      for (const CustomNumber& number : argument.numbers) numbers.push_back(number.text());
+      notes.emplace_back(argument.name, fmt::format("{}, {}", type, fmt::join(numbers, " ")));
       continue;
     }
+    // As it is declared: vectors are elements.
+    const auto dims =
+        std::span(tensor->dims).first(tensor->dims.size() - (argument.type.lanes > 1 ? 1 : 0));
     if (argument.constant) {
       notes.emplace_back(argument.name,
                          fmt::format("to be copied to the __constant__ variable: {} [{}]", type,
-                                     fmt::join(tensor->dims, ", ")));
+                                     fmt::join(dims, ", ")));
       continue;
     }
     const char* const words = tensor->role == Role::input    ? "read"
                               : tensor->role == Role::output ? "written whole"
                               : tensor->role == Role::inout  ? "read and written over"
                                                              : "for the kernel's own use";
-    notes.emplace_back(argument.name, fmt::format("pointer to {} [{}], {}", type,
-                                                  fmt::join(tensor->dims, ", "), words));
+    notes.emplace_back(argument.name,
+                       fmt::format("pointer to {} [{}], {}", type, fmt::join(dims, ", "), words));
   }
   return notes;
 }

@@ -41,7 +41,10 @@ constexpr double kLow = 105, kLowSpread = 200, kLowSpreadOfHalf = 60;
 
 // A number below the normal ones of its type; either sign.
 double below_normal(DType type, double share) {
-  const int exponent = type == DType::f16 ? -14 : type == DType::f64 ? -1022 : -126;
+  const int exponent = type == DType::f16 || type == DType::e5m2 ? -14
+                       : type == DType::e4m3                     ? -6
+                       : type == DType::f64                      ? -1022
+                                                                 : -126;
   return std::ldexp(share < 0.5 ? -0.5 : 0.5, exponent);
 }
 
@@ -50,7 +53,7 @@ std::optional<double> rare_value(DType type, double least, double most, const Dr
   const bool has_zero = least <= 0 && most >= 0;
   const auto which = static_cast<int>(draw.large * 8);
   if (which == 0 && has_zero) return 0;
-  if (which == 1 && least < 0 && most > 0 && type != DType::i32)
+  if (which == 1 && least < 0 && most > 0 && !is_integer(type))
     return below_normal(type, draw.large * 8 - 1);
   if (which == 2) return least;
   if (which == 3) return most;
@@ -68,7 +71,8 @@ double normal_value(DType type, const Distribution& fill, Inputs inputs, const D
   if (inputs == Inputs::small) deviations *= 0.01;
   if (inputs == Inputs::negated) deviations = -deviations;
   if (inputs == Inputs::large_logits) {
-    const double spread = type == DType::f16 ? kLowSpreadOfHalf : kLowSpread;
+    const bool narrow = type == DType::f16 || size_of(type) == 1;
+    const double spread = narrow ? kLowSpreadOfHalf : kLowSpread;
     if (draw.low && is_centred(fill))
       deviations = -kLow - spread * std::abs(draw.drawn);
     else if (draw.outliers && draw.large < 1.0 / 64)
@@ -106,9 +110,8 @@ double bounded_share(Inputs inputs, double drawn, double large, double row) {
 }
 
 double value_of(DType type, const Distribution& fill, Inputs inputs, Random& random, Draw draw) {
-  using Kind = Distribution::Kind;
-  if (fill.kind == Kind::value) return fill.first;
-  const bool normal = fill.kind == Kind::normal;
+  if (fill.kind == Distribution::Kind::value) return fill.first;
+  const bool normal = fill.kind == Distribution::Kind::normal;
   draw.drawn = normal ? random.normal() : random.uniform();
   draw.large = random.uniform();
   if (inputs == Inputs::rare) {
@@ -119,8 +122,75 @@ double value_of(DType type, const Distribution& fill, Inputs inputs, Random& ran
   }
   if (normal) return normal_value(type, fill, inputs, draw);
   const double share = bounded_share(inputs, draw.drawn, draw.large, draw.row);
-  if (fill.kind == Kind::uniform) return fill.first + share * (fill.second - fill.first);
-  return fill.first + std::floor(share * (fill.second - fill.first + 1));
+  return fill.first + share * (fill.second - fill.first);
+}
+
+// 64 bits of a share in [0, 1), which has 53 of its own: the others follow from these, so that
+// equal shares stay equal, and the largest share is the largest number.
+std::uint64_t bits_of_share(double share) {
+  constexpr int kOwn = 53, kOthers = 64 - kOwn;
+  constexpr std::uint64_t kLargest = (std::uint64_t{1} << kOwn) - 1;
+  const auto own = static_cast<std::uint64_t>(std::ldexp(share, kOwn));
+  const std::uint64_t others = own == kLargest ? ~std::uint64_t{0} : own * 0x9e3779b97f4a7c15ULL;
+  return own << kOthers | others >> kOwn;
+}
+
+// An integer between two, all of them as likely.
+Wide integer_at(Wide least, Wide most, double share) {
+  __extension__ using Product = unsigned __int128;
+  const auto count = static_cast<Product>(most - least) + 1;
+  // Where a double has bits to spare.
+  if (count <= Product{1} << 32)
+    return least + static_cast<Wide>(std::floor(share * static_cast<double>(count)));
+  return least + static_cast<Wide>(count * bits_of_share(share) >> 64);
+}
+
+Wide integer_of(const Distribution& fill, Inputs inputs, Random& random, Draw draw) {
+  const Wide least = fill.least.number, most = fill.most.number;
+  if (fill.kind == Distribution::Kind::value) return least;
+  draw.drawn = random.uniform();
+  draw.large = random.uniform();
+  if (inputs == Inputs::rare) {
+    const auto which = static_cast<int>(draw.large * 8);
+    if (which == 0 && least <= 0 && most >= 0) return 0;
+    if (which == 2) return least;
+    if (which == 3) return most;
+  }
+  return integer_at(least, most, bounded_share(inputs, draw.drawn, draw.large, draw.row));
+}
+
+void draw_element(const Distribution& fill, Inputs inputs, Random& random, const Draw& draw,
+                  DType type, std::byte* to) {
+  using Kind = Distribution::Kind;
+  const bool whole = fill.kind == Kind::integers || fill.kind == Kind::offsets;
+  if (!whole && !(fill.kind == Kind::value && is_integer(type)))
+    return put_number(type, value_of(type, fill, inputs, random, draw), to);
+  const Wide value = integer_of(fill, inputs, random, draw);
+  if (is_integer(type))
+    put_integer(type, value, to);
+  else
+    put_number(type, static_cast<double>(value), to);
+}
+
+template <typename Number>
+void sort_row(DType type, std::span<std::byte> row, Number (*get)(DType, const std::byte*),
+              void (*put)(DType, Number, std::byte*)) {
+  const std::size_t size = size_of(type);
+  std::vector<Number> numbers(row.size() / size);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = get(type, row.data() + i * size);
+  std::ranges::sort(numbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) put(type, numbers[i], row.data() + i * size);
+}
+
+// In order for distinct rows, the other way round for negated inputs.
+void permute_row(DType type, std::span<std::byte> row, Inputs inputs, Random random) {
+  const std::size_t size = size_of(type), count = row.size() / size;
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = inputs == Inputs::negated ? count - 1 - i : i;
+  if (inputs != Inputs::negated && inputs != Inputs::distinct_rows)
+    for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  for (std::size_t i = 0; i < count; ++i)
+    put_integer(type, static_cast<Wide>(order[i]), row.data() + i * size);
 }
 
 }  // namespace
@@ -131,7 +201,7 @@ TensorDraw::TensorDraw(const CustomSpec& spec, Inputs inputs, std::uint64_t seed
   bool half_output = false;
   for (const CustomArgument& argument : spec.arguments) {
     if (!argument.role) continue;
-    half_output |= is_result(*argument.role) && argument.type == DType::f16;
+    half_output |= is_result(*argument.role) && argument.number() == DType::f16;
     if (is_given(*argument.role) && argument.fill.kind == Distribution::Kind::normal &&
         is_centred(argument.fill))
       centred.push_back(argument.name);
@@ -166,9 +236,28 @@ void TensorDraw::fill(Tensor& tensor, const Distribution& distribution) const {
                          .outliers = logits.outliers};
       for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;
            ++at)
-        put_number(tensor.type, value_of(tensor.type, distribution, inputs_, random, draw),
-                   tensor.bytes.data() + at * size);
+        draw_element(distribution, inputs_, random, draw, tensor.type,
+                     tensor.bytes.data() + at * size);
     }
+  });
+  if (distribution.orders_rows()) put_in_order(tensor, distribution);
+}
+
+void TensorDraw::put_in_order(Tensor& tensor, const Distribution& distribution) const {
+  using Kind = Distribution::Kind;
+  const std::size_t size = size_of(tensor.type);
+  const std::size_t row_bytes = static_cast<std::size_t>(tensor.dims.back()) * size;
+  in_parallel(tensor.bytes.size() / row_bytes, [&](std::size_t i) {
+    const auto row = std::span(tensor.bytes).subspan(i * row_bytes, row_bytes);
+    if (distribution.kind == Kind::permutation)
+      return permute_row(tensor.type, row, inputs_, Random(derive_seed(seed_, tensor.name, i)));
+    if (is_integer(tensor.type))
+      sort_row<Wide>(tensor.type, row, get_integer, put_integer);
+    else
+      sort_row<double>(tensor.type, row, get_number, put_number);
+    if (distribution.kind != Kind::offsets) return;
+    put_integer(tensor.type, 0, row.data());
+    put_integer(tensor.type, distribution.most.number, row.data() + row_bytes - size);
   });
 }
 
@@ -189,9 +278,9 @@ double low_bits(DType type) {
       return 0x1p-7;
     case DType::e4m3:
       return 0x1p-3;
-    case DType::f32:
-    case DType::f64:
-    case DType::i32:
+    case DType::e5m2:
+      return 0x1p-2;
+    default:
       break;
   }
   return 0x1p-12;
@@ -202,7 +291,8 @@ const Distribution* moving(const CustomSpec& spec, const Tensor& tensor) {
   using Kind = Distribution::Kind;
   const auto& fill = std::ranges::find(spec.arguments, tensor.name, &CustomArgument::name)->fill;
   const bool drawn = fill.kind == Kind::normal || fill.kind == Kind::uniform;
-  return is_given(tensor.role) && tensor.type != DType::i32 && drawn ? &fill : nullptr;
+  return is_given(tensor.role) && !is_integer(tensor.type) && drawn && !fill.sorted ? &fill
+                                                                                    : nullptr;
 }
 
 // What was within a uniform distribution's bounds stays there: a kernel may have a root there.

@@ -19,6 +19,9 @@ class TensorDraw {
   void fill(Tensor& tensor, const Distribution& distribution) const;
 
  private:
+  // Rows of a tensor that was drawn as the distribution asks for them.
+  void put_in_order(Tensor& tensor, const Distribution& distribution) const;
+
   // What Inputs::large_logits does to the rows of a tensor: a few elements of some are 30 times as
   // large, others lie so far below zero as a whole that expf gives 0 for all of their elements.
   struct LargeLogits {

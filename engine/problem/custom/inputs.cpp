@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <limits>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -16,7 +14,6 @@
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
-#include "engine/util/half.hpp"
 #include "engine/util/hash.hpp"
 #include "engine/util/memory.hpp"
 #include "engine/util/npy.hpp"
@@ -29,22 +26,9 @@ namespace {
 // What a header may take beyond the data (npy.hpp), with its magic.
 constexpr std::uintmax_t kMostBeyond = (std::uintmax_t{64} << 10) + 16;
 
-std::string type_code(DType type) {
-  switch (type) {
-    case DType::f16:
-      return "<f2";
-    case DType::bf16:
-      return "<u2";
-    case DType::f32:
-      return "<f4";
-    case DType::f64:
-      return "<f8";
-    case DType::i32:
-      return "<i4";
-    case DType::e4m3:
-      return "|u1";
-  }
-  return "";
+std::string array_code(const Tensor& tensor) {
+  if (tensor.complex) return tensor.type == DType::f32 ? "<c8" : "<c16";
+  return npy_code(tensor.type);
 }
 
 std::string read_known(const CustomSpec& spec, const std::string& name, const Tensor& tensor) {
@@ -64,10 +48,11 @@ NpyArray parse_fitting(const std::string& text, const std::string& name, const T
   const auto same = [](std::uint64_t a, std::int64_t b) {
     return a == static_cast<std::uint64_t>(b);
   };
-  if (!std::ranges::equal(array.dims, tensor.dims, same))
+  // NumPy has complex numbers as elements.
+  const auto dims = std::span(tensor.dims).first(tensor.dims.size() - (tensor.complex ? 1 : 0));
+  if (!std::ranges::equal(array.dims, dims, same))
     throw UserError(fmt::format("{}: has the shape [{}], expected [{}] for {}", name,
-                                fmt::join(array.dims, ", "), fmt::join(tensor.dims, ", "),
-                                tensor.name));
+                                fmt::join(array.dims, ", "), fmt::join(dims, ", "), tensor.name));
   return array;
 }
 
@@ -77,9 +62,12 @@ std::vector<std::byte> array_bytes(const CustomSpec& spec, const std::string& fi
                                    const Tensor& tensor) {
   const std::string text = read_known(spec, file, tensor);
   const NpyArray array = parse_fitting(text, file, tensor);
-  if (array.type != type_code(tensor.type))
+  if (array.type != array_code(tensor))
     throw UserError(fmt::format("{}: holds {}, expected {} for {}", file, array.type,
-                                type_code(tensor.type), tensor.name));
+                                array_code(tensor), tensor.name));
+  const auto is_flag = [](std::byte each) { return each <= std::byte{1}; };
+  if (tensor.type == DType::boolean && !std::ranges::all_of(array.bytes, is_flag))
+    throw UserError(file + ": holds bytes that are no bool: neither 0 nor 1");
   return {array.bytes.begin(), array.bytes.end()};
 }
 
@@ -87,10 +75,11 @@ std::vector<double> array_values(const CustomSpec& spec, const std::string& file
                                  const Tensor& tensor) {
   const std::string text = read_known(spec, file, tensor);
   const NpyArray array = parse_fitting(text, file, tensor);
-  const bool wide = array.type == type_code(DType::f64);
-  if (!wide && array.type != type_code(tensor.type))
-    throw UserError(fmt::format("{}: holds {}, expected {} or <f8 for {}", file, array.type,
-                                type_code(tensor.type), tensor.name));
+  const std::string wide_code = tensor.complex ? "<c16" : npy_code(DType::f64);
+  const bool wide = array.type == wide_code;
+  if (!wide && array.type != array_code(tensor))
+    throw UserError(fmt::format("{}: holds {}, expected {} or {} for {}", file, array.type,
+                                array_code(tensor), wide_code, tensor.name));
   std::vector<double> values = numbers_of(wide ? DType::f64 : tensor.type, array.bytes);
   if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
     throw UserError(file + ": holds numbers that are not finite");
@@ -103,54 +92,7 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
 constexpr std::int64_t kMostConstant = 64 << 10;  // CUDA C++ Programming Guide, all variables
 
-template <typename T>
-void put(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
-template <typename T>
-T take(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
 }  // namespace
-
-void put_number(DType type, double value, std::byte* to) {
-  switch (type) {
-    case DType::f16:
-      return put(to, to_f16(value));
-    case DType::bf16:
-      return put(to, to_bf16(value));
-    case DType::f32:
-      return put(to, static_cast<float>(value));
-    case DType::f64:
-      return put(to, value);
-    case DType::i32:
-      return put(to, static_cast<std::int32_t>(value));
-    case DType::e4m3:
-      return put(to, to_e4m3(value));
-  }
-}
-
-double get_number(DType type, const std::byte* from) {
-  switch (type) {
-    case DType::f16:
-      return static_cast<double>(from_f16(take<std::uint16_t>(from)));
-    case DType::bf16:
-      return static_cast<double>(from_bf16(take<std::uint16_t>(from)));
-    case DType::f32:
-      return static_cast<double>(take<float>(from));
-    case DType::f64:
-      return take<double>(from);
-    case DType::i32:
-      return take<std::int32_t>(from);
-    case DType::e4m3:
-      return static_cast<double>(from_e4m3(take<std::uint8_t>(from)));
-  }
-  return 0;
-}
 
 namespace {
 
@@ -163,31 +105,63 @@ double redrawn(const CustomArgument& argument, double stated, std::uint64_t seed
 }
 
 // What follows from sizes is what it is; so is an integer, and 0.
-bool may_vary(const CustomArgument& argument) {
-  return !argument.role && argument.type != DType::i32 && !argument.fixed &&
-         (!argument.value || argument.value->names().empty());
+bool may_vary(const CustomArgument& argument, const CustomNumber& number, DType type) {
+  return !is_integer(type) && !argument.fixed &&
+         (!number.whole.of_sizes || number.whole.of_sizes->names().empty());
+}
+
+void put_part(const CustomArgument& argument, const CustomNumber& number, const ScalarPart& part,
+              const Constants& sizes, std::byte* to) {
+  if (number.real) return put_number(part.type, *number.real, to);
+  Wide whole = number.whole.number;
+  if (number.whole.of_sizes)
+    whole = part.type == DType::boolean ? evaluate_flag(*number.whole.of_sizes, sizes)
+                                        : evaluate(*number.whole.of_sizes, sizes);
+  if (!is_integer(part.type)) return put_number(part.type, static_cast<double>(whole), to);
+  const auto [least, most] = range_of(part.type);
+  if (whole < least || whole > most)
+    throw UserError(fmt::format("{}'{}' is {}, which {} {} cannot hold", prefix(argument.mark),
+                                part.name.empty() ? argument.name : argument.name + "." + part.name,
+                                to_text(whole), type_name(part.type)[0] == 'i' ? "an" : "a",
+                                type_name(part.type)));
+  put_integer(part.type, whole, to);
+}
+
+// A scalar of a type, all bytes of it 0, those between the fields of a struct too.
+Scalar empty_scalar(const std::string& name, const CustomType& type) {
+  const TypeLayout layout = layout_of(type);
+  return {.name = name,
+          .bytes = std::vector<std::byte>(layout.size),
+          .type = type.number,
+          .parts = type.is_number() ? std::vector<ScalarPart>() : layout.parts};
 }
 
 Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
-  const std::int64_t whole = argument.value ? evaluate(*argument.value, sizes) : 0;
-  if (argument.type == DType::i32 && (whole < INT32_MIN || whole > INT32_MAX))
-    throw UserError(fmt::format("{}'{}' is {}, which an i32 cannot hold", prefix(argument.mark),
-                                argument.name, whole));
-  Scalar scalar{.name = argument.name,
-                .bytes = std::vector<std::byte>(size_of(argument.type)),
-                .type = argument.type};
-  put_number(argument.type, argument.value ? static_cast<double>(whole) : argument.real,
-             scalar.bytes.data());
+  Scalar scalar = empty_scalar(argument.name, argument.type);
+  const std::vector<ScalarPart> parts = parts_of(scalar);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    put_part(argument, argument.numbers[i], parts[i], sizes, scalar.bytes.data() + parts[i].offset);
   return scalar;
+}
+
+void draw_again(const CustomArgument& argument, std::uint64_t seed, Scalar& scalar) {
+  const std::vector<ScalarPart> parts = parts_of(scalar);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [name, type, offset] = parts[i];
+    if (!may_vary(argument, argument.numbers[i], type)) continue;
+    std::byte* const at = scalar.bytes.data() + offset;
+    const double stated = get_number(type, at);
+    put_number(type, redrawn(argument, stated, name.empty() ? seed : derive_seed(seed, name)), at);
+  }
 }
 
 Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::int64_t& bytes_left) {
   Tensor tensor{.name = argument.name,
-                .type = argument.type,
+                .type = argument.number(),
                 .role = *argument.role,
                 .dims = {},
                 .bytes = {}};
-  auto room = bytes_left / static_cast<std::int64_t>(size_of(argument.type));
+  auto room = bytes_left / (static_cast<std::int64_t>(size_of(tensor.type)) * argument.type.lanes);
   for (const expression::Expression& size : argument.shape) {
     const std::int64_t dim = evaluate(size, sizes);
     if (dim < 1)
@@ -201,13 +175,17 @@ Tensor tensor_of(const CustomArgument& argument, const Constants& sizes, std::in
     room /= dim;
     tensor.dims.push_back(dim);
   }
-  const std::int64_t bytes = tensor.elements() * static_cast<std::int64_t>(size_of(argument.type));
+  if (argument.type.lanes > 1) tensor.dims.push_back(argument.type.lanes);
+  tensor.complex = argument.type.complex;
+  tensor.entire = argument.fill.orders_rows();
+  const std::int64_t bytes = tensor.elements() * static_cast<std::int64_t>(size_of(tensor.type));
   tensor.constant = argument.constant;
   if (argument.constant && bytes > kMostConstant)
     throw UserError(fmt::format("{}'{}' takes {} bytes for {}: constant memory has {}",
                                 prefix(argument.mark), argument.name, bytes, to_json(sizes),
                                 kMostConstant));
   bytes_left -= bytes;
+  if (is_given(tensor.role)) at_sizes(argument.fill, tensor, sizes);
   return tensor;
 }
 
@@ -233,10 +211,7 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
   if (varies_scalars(inputs))
     for (Scalar& scalar : instance.scalars) {
       const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
-      if (may_vary(argument))
-        put_number(scalar.type,
-                   redrawn(argument, get_number(scalar.type, scalar.bytes.data()), seed),
-                   scalar.bytes.data());
+      draw_again(argument, seed, scalar);
     }
   const TensorDraw draw(spec, inputs, seed);
   for (Tensor& tensor : instance.tensors) {
@@ -246,7 +221,7 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
     if (fill.kind == Distribution::Kind::file)
       tensor.bytes = array_bytes(spec, fill.file, tensor);
     else
-      draw.fill(tensor, fill);
+      draw.fill(tensor, at_sizes(fill, tensor, sizes));
   }
   return instance;
 }
@@ -256,8 +231,11 @@ void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double
   if (type == DType::f64)
     return copy_bytes(bytes.first(numbers.size_bytes()), std::as_writable_bytes(numbers));
   if (type == DType::f32) {
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      numbers[i] = static_cast<double>(take<float>(bytes.data() + i * sizeof(float)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      float number = 0;
+      std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+      numbers[i] = static_cast<double>(number);
+    }
     return;
   }
   const std::size_t size = size_of(type);
@@ -299,20 +277,30 @@ Instance widened(const CustomSpec& spec, const Instance& instance) {
                 .tensors = {},
                 .scalars = instance.scalars};
   for (const Tensor& tensor : instance.tensors) {
-    const bool widens = tensor.type != DType::i32;
+    const bool widens = !is_integer(tensor.type);
     wide.tensors.push_back({.name = tensor.name,
                             .type = widens ? DType::f64 : tensor.type,
                             .role = tensor.role,
                             .dims = tensor.dims,
                             .bytes = widens ? widened(tensor.type, tensor.bytes) : tensor.bytes,
                             .axes = tensor.axes,
-                            .constant = tensor.constant});
+                            .constant = tensor.constant,
+                            .complex = tensor.complex,
+                            .entire = tensor.entire});
   }
   for (Scalar& scalar : wide.scalars) {
     const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);
-    if (argument.type == DType::i32) continue;
-    scalar.bytes = widened(argument.type, scalar.bytes);
-    scalar.type = DType::f64;
+    Scalar made = empty_scalar(scalar.name, widened(argument.type));
+    const std::vector<ScalarPart> from = parts_of(scalar), to = parts_of(made);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::byte* const number = scalar.bytes.data() + from[i].offset;
+      if (is_integer(from[i].type))
+        put_integer(to[i].type, get_integer(from[i].type, number),
+                    made.bytes.data() + to[i].offset);
+      else
+        put_number(to[i].type, get_number(from[i].type, number), made.bytes.data() + to[i].offset);
+    }
+    scalar = std::move(made);
   }
   return wide;
 }

@@ -19,9 +19,6 @@ Instance make_custom(const CustomSpec& spec, const Constants& sizes, Inputs inpu
 // The same without data: what there is and how large.
 Instance describe_custom(const CustomSpec& spec, const Constants& sizes);
 
-// An element of a type: what it is, and as near to a number as the type has one.
-double get_number(DType type, const std::byte* from);
-void put_number(DType type, double value, std::byte* to);
 // What the elements of a type are.
 std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes);
 // The same of as many as `numbers` has room for, in the calling thread alone.

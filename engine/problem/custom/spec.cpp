@@ -15,9 +15,6 @@ constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
 constexpr std::size_t kMostSizes = 64;
 constexpr std::size_t kMostDimensions = 6;
 
-constexpr std::array kTypes = {std::pair{"f16", DType::f16}, std::pair{"bf16", DType::bf16},
-                               std::pair{"f32", DType::f32}, std::pair{"f64", DType::f64},
-                               std::pair{"i32", DType::i32}};
 constexpr std::array kRoles = {std::pair{"input", Role::input}, std::pair{"output", Role::output},
                                std::pair{"inout", Role::inout},
                                std::pair{"workspace", Role::workspace}};
@@ -70,34 +67,11 @@ std::vector<DrawnSize> read_hidden(const YamlNode& node, const Constants& sizes)
   return drawn;
 }
 
-Distribution read_fill(const YamlNode& node) {
-  using Kind = Distribution::Kind;
-  constexpr const char* kWanted =
-      "normal, {normal: [mean, deviation]}, {uniform: [low, high]}, {integers: [least, most]}, "
-      "{value: x} or {file: x.npy}";
-  if (node.is_scalar() && node.text("fill") == "normal") return {};
-  if (!node.is_map() || node.entries("fill").size() != 1) node.expected("fill", kWanted);
-  const auto& [key, mark, how] = node.entries("fill")[0];
-  if (key == "file") return {Kind::file, 0, 0, how.text(key)};
-  if (key == "value") return {Kind::value, how.number(key), 0};
-  if (key != "normal" && key != "uniform" && key != "integers") node.expected("fill", kWanted);
-  const auto& numbers = how.items(key);
-  if (numbers.size() != 2) how.expected(key, "two numbers");
-  if (key == "integers") {
-    const std::int64_t least = numbers[0].integer(key, INT32_MIN, INT32_MAX);
-    return {Kind::integers, static_cast<double>(least),
-            static_cast<double>(numbers[1].integer(key, least, INT32_MAX))};
-  }
-  const double first = numbers[0].number(key), second = numbers[1].number(key);
-  if (key == "normal") {
-    if (second <= 0) numbers[1].expected(key, "a deviation above 0");
-    return {Kind::normal, first, second};
-  }
-  if (second <= first) numbers[1].expected(key, "a bound above the lower one");
-  return {Kind::uniform, first, second};
-}
-
 void read_buffer(const YamlNode& node, CustomArgument& argument) {
+  if (argument.type.is_struct())
+    node.at("type").fail(
+        "type: a buffer holds numbers, vectors or complex numbers: give each field of a struct a "
+        "buffer of its own, or state a vector if all are of one type");
   const YamlNode& shape = node.at("shape");
   for (const YamlNode& size : shape.items("shape"))
     argument.shape.push_back(expression(size, "shape"));
@@ -112,21 +86,51 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
   const YamlNode* fill = node.find("fill");
   if (fill != nullptr) {
     if (!is_given(*argument.role)) fill->fail("fill: nobody fills what the kernel alone writes");
-    argument.fill = read_fill(*fill);
-  } else if (is_given(*argument.role) && argument.type == DType::i32) {
+    argument.fill = read_fill(*fill, argument.type);
+  } else if (argument.number() == DType::boolean) {
+    argument.fill = {
+        .kind = Distribution::Kind::integers, .least = {0}, .most = {1}, .mark = node.mark()};
+  } else if (is_given(*argument.role) && is_integer(argument.number())) {
     node.fail("'" + argument.name +
               "' needs a `fill`: which integers it may hold, as in "
               "{integers: [0, 9]}");
   }
 }
 
+// The numbers of a value: of a vector or a complex number a list, of a struct a map of its fields.
+void read_values(const YamlNode& node, const CustomType& type, std::vector<CustomNumber>& numbers) {
+  if (type.is_struct()) {
+    if (node.entries("value").size() != type.fields.size())
+      node.expected("value", "a value for each field of " + type_name(type));
+    for (const auto& [name, field] : type.fields) read_values(node.at(name), field, numbers);
+    return;
+  }
+  if (!type.is_number()) {
+    const auto& items = node.items("value");
+    if (std::ssize(items) != type.lanes)
+      node.expected("value", fmt::format("{} numbers for {}", type.lanes, type_name(type)));
+    CustomType element;
+    element.number = type.number;
+    for (const YamlNode& item : items) read_values(item, element, numbers);
+    return;
+  }
+  CustomNumber& number = numbers.emplace_back();
+  if (node.is_real() && !is_integer(type.number))
+    number.real = node.number("value");
+  else
+    number.whole = read_stated_integer(node, "value");
+}
+
 void read_vary(const YamlNode& node, CustomArgument& argument) {
-  if (argument.type == DType::i32) node.fail("vary: is of scalars of floating types");
+  const auto floats = [](const ScalarPart& part) { return !is_integer(part.type); };
+  if (std::ranges::none_of(layout_of(argument.type).parts, floats))
+    node.fail("vary: is of scalars of floating types");
   if (node.is_scalar()) {
     if (node.boolean("vary")) node.expected("vary", "false, or two numbers: [0.5, 2]");
     argument.fixed = true;
     return;
   }
+  if (!argument.type.is_number()) node.expected("vary", "false, as it has several numbers");
   const auto& numbers = node.items("vary");
   if (numbers.size() != 2) node.expected("vary", "two numbers: [0.5, 2]");
   const double least = numbers[0].number("vary"), most = numbers[1].number("vary");
@@ -140,7 +144,7 @@ CustomArgument read_argument(const YamlNode& node) {
   CustomArgument argument;
   argument.mark = node.mark();
   argument.name = node.at("name").name("name");
-  argument.type = choice(node.at("type"), "type", kTypes);
+  argument.type = read_type(node.at("type"));
   const YamlNode* value = node.find("value");
   if ((value == nullptr) == (node.find("shape") == nullptr))
     node.fail("'" + argument.name + "' needs either a `shape`, for a buffer, or a `value`");
@@ -153,12 +157,7 @@ CustomArgument read_argument(const YamlNode& node) {
   for (const char* key : {"role", "fill", "constant"})
     if (const YamlNode* other = node.find(key))
       other->fail(std::string(key) + ": is of buffers, and '" + argument.name + "' has a value");
-  if (value->is_real()) {
-    if (argument.type == DType::i32) value->expected("value", "an integer");
-    argument.real = value->number("value");
-  } else {
-    argument.value = expression(*value, "value");
-  }
+  read_values(*value, argument.type, argument.numbers);
   if (vary != nullptr) read_vary(*vary, argument);
   return argument;
 }
@@ -193,10 +192,27 @@ Tolerance read_tolerance(const YamlNode& node) {
   return tolerance;
 }
 
+// With the one that kernels are timed on.
+std::vector<Inputs> read_inputs(const YamlNode& node) {
+  std::vector<std::pair<std::string, Inputs>> known;
+  for (const Inputs each :
+       {Inputs::normal, Inputs::tripled, Inputs::small, Inputs::negated, Inputs::large_logits,
+        Inputs::distinct_rows, Inputs::rare, Inputs::extreme})
+    known.emplace_back(to_text(each), each);
+  std::vector<Inputs> chosen;
+  for (const YamlNode& item : node.items("inputs")) chosen.push_back(choice(item, "inputs", known));
+  if (std::ranges::find(chosen, Inputs::normal) == chosen.end())
+    node.expected("inputs", "a list with normal, which is what is timed");
+  return chosen;
+}
+
 void read_expected(const YamlNode& problem, const YamlNode& node, CustomSpec& spec) {
   if (problem.find("reference") != nullptr)
     node.fail("expected: a problem has either expected values or a reference");
-  if (!spec.tolerance)
+  const auto is_measured = [](const CustomArgument& each) {
+    return each.role && is_result(*each.role) && !is_integer(each.number());
+  };
+  if (!spec.tolerance && std::ranges::any_of(spec.arguments, is_measured))
     node.fail("expected: say with a `tolerance` how far off they an element may be");
   if (spec.sizes.size() > 1 || !spec.hidden.empty())
     node.fail("expected: they are of one map of sizes, and there are others");
@@ -231,8 +247,9 @@ kernel::Template read_reference(const YamlNode& space, const YamlNode& node,
 
 CustomSpec read_custom(const YamlNode& space) {
   const YamlNode& problem = space.at("problem");
-  problem.check_keys("a custom problem", {"kind", "sizes", "hidden", "arguments", "defines",
-                                          "reference", "expected", "tolerance", "flop", "bytes"});
+  problem.check_keys("a custom problem",
+                     {"kind", "sizes", "hidden", "arguments", "defines", "inputs", "reference",
+                      "expected", "tolerance", "flop", "bytes"});
   CustomSpec spec;
   spec.sizes = read_all_sizes(problem.at("sizes"));
   if (const YamlNode* node = problem.find("hidden"))
@@ -243,6 +260,7 @@ CustomSpec read_custom(const YamlNode& space) {
       if (!is_identifier(entry.key)) entry.value.expected("defines", "names");
       spec.defines.emplace_back(entry.key, expression(entry.value, "defines"));
     }
+  if (const YamlNode* node = problem.find("inputs")) spec.inputs = read_inputs(*node);
   if (const YamlNode* node = problem.find("tolerance")) spec.tolerance = read_tolerance(*node);
   for (auto [key, to] : {std::pair{"flop", &spec.flop}, std::pair{"bytes", &spec.bytes}})
     if (const YamlNode* node = problem.find(key)) *to = expression(*node, key);
@@ -253,25 +271,40 @@ CustomSpec read_custom(const YamlNode& space) {
       if (!at.text("at").ends_with(".npy")) at.expected("at", "the path of a .npy file");
       spec.arrays[entry.key] = {at.text("at"), entry.value.at("sha256").text("sha256")};
     }
-  if (const YamlNode* expected = problem.find("expected"))
+  if (const YamlNode* expected = problem.find("expected")) {
     read_expected(problem, *expected, spec);
-  else
+  } else {
     spec.reference = read_reference(space, problem.at("reference"), spec);
+    spec.reference_mark = problem.at("reference").mark();
+  }
   return spec;
 }
 
-std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes) {
-  return expression.evaluate_integer([&sizes](const std::string& name) -> const Value* {
+namespace {
+
+expression::Expression::Scope scope_of_sizes(const Constants& sizes) {
+  return [&sizes](const std::string& name) -> const Value* {
     const std::string own = name.starts_with("problem.") ? name.substr(8) : name;
     const auto found = sizes.find(own);
     return found == sizes.end() ? nullptr : &found->second;
-  });
+  };
 }
 
-std::string type_name(DType type) {
-  for (const auto& [name, known] : kTypes)
-    if (known == type) return name;
-  return "e4m3";
+}  // namespace
+
+std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes) {
+  return expression.evaluate_integer(scope_of_sizes(sizes));
+}
+
+std::int64_t evaluate_flag(const expression::Expression& expression, const Constants& sizes) {
+  const Value value = expression.evaluate(scope_of_sizes(sizes));
+  const bool* flag = std::get_if<bool>(&value);
+  return flag == nullptr ? evaluate(expression, sizes) : (*flag ? 1 : 0);
+}
+
+std::string CustomNumber::text() const {
+  if (real) return fmt::format("{}", *real);
+  return whole.of_sizes ? whole.of_sizes->text() : to_text(whole.number);
 }
 
 }  // namespace fa_tune::problem

@@ -35,10 +35,11 @@ Grid grid_of(DType type) {
       return {10, -14};
     case DType::bf16:
       return {7, -126};
+    case DType::e5m2:
+      return {2, -14};
     case DType::f64:
       return {52, -1022};
-    case DType::f32:
-    case DType::i32:
+    default:
       break;
   }
   return {23, -126};
@@ -264,16 +265,17 @@ Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
   Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
   made.bound = large_zeros<double>(made.exact.size());
   in_pieces(made.exact.size(), [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i)
-      made.bound[i] = tolerance.absolute + tolerance.relative * std::abs(made.exact[i]);
+    for (std::size_t i = first; i < end; ++i) {
+      const double own = made.exact[i];
+      const double size = output.complex ? std::hypot(own, made.exact[i ^ 1]) : std::abs(own);
+      made.bound[i] = tolerance.absolute + tolerance.relative * size;
+    }
   });
   return made;
 }
 
-Expectation equal_expectation(const Tensor& output, std::vector<double> exact) {
-  Expectation made{.tensor = output.name, .exact = std::move(exact), .bound = {}};
-  made.bound = large_zeros<double>(made.exact.size());
-  return made;
+Expectation equal_expectation(const Tensor& output, std::vector<std::byte> bytes) {
+  return {.tensor = output.name, .exact = {}, .bound = {}, .equal = std::move(bytes)};
 }
 
 }  // namespace fa_tune::problem

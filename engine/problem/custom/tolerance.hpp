@@ -87,11 +87,11 @@ struct NoiseDraws {
   static NoiseDraws of(const Instance& instance);
 };
 
-// As the space says: absolute + relative |exact|.
+// As the space says: absolute + relative |exact|, of a complex number for both of its parts.
 Expectation stated_expectation(const Tensor& output, std::vector<double> exact,
                                const Tolerance& tolerance);
 
 // Integers have no noise.
-Expectation equal_expectation(const Tensor& output, std::vector<double> exact);
+Expectation equal_expectation(const Tensor& output, std::vector<std::byte> bytes);
 
 }  // namespace fa_tune::problem

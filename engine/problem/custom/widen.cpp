@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/source/identifier_substitution.hpp"
 #include "engine/util/hash.hpp"
 
 namespace fa_tune::problem {
@@ -24,14 +25,28 @@ constexpr std::array kWideNames = {Pair{"float", "double"},
                                    Pair{"make_float4", "make_double4"},
                                    Pair{"half", "double"},
                                    Pair{"__half", "double"},
-                                   Pair{"__nv_bfloat16", "double"}};
+                                   Pair{"__nv_bfloat16", "double"},
+                                   Pair{"nv_bfloat16", "double"},
+                                   Pair{"__nv_fp8_e4m3", "double"},
+                                   Pair{"__nv_fp8_e5m2", "double"},
+                                   Pair{"cuComplex", "cuDoubleComplex"},
+                                   Pair{"cuFloatComplex", "cuDoubleComplex"},
+                                   Pair{"make_cuComplex", "make_cuDoubleComplex"},
+                                   Pair{"make_cuFloatComplex", "make_cuDoubleComplex"}};
+
+// Several numbers in one of 32 bits, and 8-bit floats as the integers of their bits.
+constexpr std::array<std::string_view, 5> kPacked = {"half2", "__half2", "nv_bfloat162",
+                                                     "__nv_bfloat162", "__nv_fp8_storage_t"};
+constexpr std::array<std::string_view, 2> kPackedBeginnings = {"__nv_fp8x", "__nv_cvt_"};
 
 // Names of functions with one more letter for floats.
 constexpr std::array kWithF = {
-    "exp",   "exp2", "exp10", "expm1", "log",   "log2",  "log10",   "log1p", "pow",   "sqrt",
-    "rsqrt", "cbrt", "sin",   "cos",   "tan",   "asin",  "acos",    "atan",  "atan2", "sinh",
-    "cosh",  "tanh", "fma",   "fmax",  "fmin",  "fmod",  "fabs",    "floor", "ceil",  "round",
-    "trunc", "rint", "erf",   "erfc",  "hypot", "ldexp", "copysign"};
+    "exp",    "exp2",   "exp10",  "expm1",  "log",      "log2",    "log10",   "log1p",
+    "pow",    "sqrt",   "rsqrt",  "cbrt",   "sin",      "cos",     "tan",     "asin",
+    "acos",   "atan",   "atan2",  "sinh",   "cosh",     "tanh",    "fma",     "fmax",
+    "fmin",   "fmod",   "fabs",   "floor",  "ceil",     "round",   "trunc",   "rint",
+    "erf",    "erfc",   "hypot",  "ldexp",  "copysign", "cuCreal", "cuCimag", "cuConj",
+    "cuCadd", "cuCsub", "cuCmul", "cuCdiv", "cuCabs",   "cuCfma"};
 
 // The fast ones, and conversions that leave nothing to convert.
 constexpr std::array kFast = {Pair{"__expf(x)", "exp(x)"},
@@ -52,6 +67,12 @@ constexpr std::array kFast = {Pair{"__expf(x)", "exp(x)"},
                               Pair{"__half2float(x)", "(x)"},
                               Pair{"__float2half(x)", "(x)"},
                               Pair{"__float2half_rn(x)", "(x)"},
+                              Pair{"__hadd(x, y)", "((x) + (y))"},
+                              Pair{"__hsub(x, y)", "((x) - (y))"},
+                              Pair{"__hmul(x, y)", "((x) * (y))"},
+                              Pair{"__hdiv(x, y)", "((x) / (y))"},
+                              Pair{"__hneg(x)", "(-(x))"},
+                              Pair{"__hfma(x, y, z)", "fma(x, y, z)"},
                               Pair{"__bfloat162float(x)", "(x)"},
                               Pair{"__float2bfloat16(x)", "(x)"}};
 
@@ -81,7 +102,33 @@ std::size_t behind_includes(const std::string& text) {
   return behind;
 }
 
+// Without what stands in comments, which is left blank.
+std::string without_comments(std::string text) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (text[at] != '/') continue;
+    const char kind = text[at + 1];
+    if (kind != '/' && kind != '*') continue;
+    const std::size_t found = text.find(kind == '/' ? "\n" : "*/", at + 2);
+    const std::size_t end = found == std::string::npos ? text.size() : found;
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(at),
+              text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    at = end;
+  }
+  return text;
+}
+
 }  // namespace
+
+std::optional<std::string> not_widened(const std::string& text) {
+  const std::string code = without_comments(text);
+  for (auto word = source::next_word(code, 0); word; word = source::next_word(code, word->end())) {
+    const auto begins = [&](std::string_view with) { return word->text.starts_with(with); };
+    if (std::ranges::find(kPacked, word->text) != kPacked.end() ||
+        std::ranges::any_of(kPackedBeginnings, begins))
+      return std::string(word->text);
+  }
+  return std::nullopt;
+}
 
 kernel::Source widened(const kernel::Source& plain) {
   kernel::Source wide = plain;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "engine/kernel/template/template.hpp"
 
 namespace fa_tune::problem {
@@ -10,6 +13,10 @@ namespace fa_tune::problem {
 // doubles, and its own name with double for float. Constants such as 0.1f stay the floats that
 // they are. Written for plain kernels: one that looks at a float's bits is another kernel then, or
 // none.
+//
+// What has no counterpart there, as half2 has none, is named by not_widened(): the first such word
+// of a source's code.
+std::optional<std::string> not_widened(const std::string& text);
 kernel::Source widened(const kernel::Source& plain);
 
 }  // namespace fa_tune::problem

@@ -87,6 +87,51 @@ Package hostile_package() {
 
 }  // namespace
 
+namespace {
+
+// y of complex numbers and a mask of bools, by a struct of 24 bytes, a size and a flag.
+Package typed_package() {
+  Package package = some_package();
+  PackagedCall& call = package.calls[0];
+  call.launch.cluster = {1, 1, 1};
+  call.arguments = {"z", "mask", "how", "count", "flag"};
+  call.maps = {};
+  call.tensors = {{"z", DType::f32, Role::output, {7, 2}, {}, "", false, true},
+                  {"mask", DType::boolean, Role::input, {7}, {}}};
+  Scalar how{.name = "how",
+             .bytes = std::vector<std::byte>(24),
+             .parts = {{"scale", DType::f32, 0}, {"id", DType::i64, 8}, {"bits", DType::u16, 16}}};
+  put_number(DType::f32, 2.5, how.bytes.data());
+  put_integer(DType::i64, -3, how.bytes.data() + 8);
+  put_integer(DType::u16, 65535, how.bytes.data() + 16);
+  Scalar count{.name = "count", .bytes = std::vector<std::byte>(8), .type = DType::u64};
+  put_integer(DType::u64, ~std::uint64_t{0}, count.bytes.data());
+  call.scalars = {how, count, {.name = "flag", .bytes = {std::byte{1}}, .type = DType::boolean}};
+  package.name = "typed";
+  return package;
+}
+
+}  // namespace
+
+TEST_CASE("export: complex numbers, bools, structs and integers of 64 bits") {
+  const Package package = typed_package();
+  const auto json = call_json(package, package.calls[0]);
+  CHECK(json["tensors"][0]["type"] == "complex64");
+  CHECK(json["tensors"][0]["dims"] == nlohmann::json({7}));
+  CHECK(json["tensors"][1]["type"] == "bool");
+  CHECK(json["arguments"][2]["value"] == nlohmann::json({2.5, -3, 65535}));
+  CHECK(json["arguments"][2]["bytes"].size() == 24);
+  CHECK(json["arguments"][3]["value"] == 18446744073709551615ULL);
+  CHECK(json["arguments"][4]["value"] == 1);
+  const ScratchFolder folder;
+  CHECK(is_python(folder, torch_module(package),
+                  "_CALLS[0]['arguments'][3]['value'] == 2**64 - 1 and "
+                  "_CALLS[0]['arguments'][2]['bytes'][16:18] == [255, 255]"));
+  Package mapped = package;
+  mapped.calls[0].maps = {{"z", "z", {2, 7}, 0, {}}};
+  CHECK(has(message_of<UserError>([&] { (void)torch_module(mapped); }), "'z' is of complex"));
+}
+
 TEST_CASE("export: a call in figures") {
   const Package package = some_package();
   const auto json = call_json(package, package.calls[0]);
@@ -222,6 +267,46 @@ TEST_CASE("export: a program with two headers launches what was exported" *
   write_file(folder / "first.hpp", cxx_header(package));
   REQUIRE(compiles(folder, here + "header_use.cpp", fake + " -o " + program));
   CHECK_FALSE(runs(program));
+}
+
+TEST_CASE("export: a header hands a struct over by value" * doctest::test_suite("conditional")) {
+  const ScratchFolder folder;
+  write_file(folder / "typed.hpp", cxx_header(typed_package()));
+  write_file(folder / "use.cpp", R"(#include "typed.hpp"
+struct Seen {
+  unsigned sizes[11];
+  CUstream stream;
+  void** parameters;
+};
+struct How {
+  float scale;
+  long long id;
+  unsigned short bits;
+};
+How how{};
+std::uint64_t count = 0;
+bool flag = false;
+void tell(const Seen* told) {
+  std::memcpy(&how, told->parameters[2], sizeof how);
+  std::memcpy(&count, told->parameters[3], sizeof count);
+  std::memcpy(&flag, told->parameters[4], sizeof flag);
+}
+extern "C" void fake_tell(void (*)(const Seen*));
+int main() {
+  fake_tell(tell);
+  cuCtxSetCurrent(reinterpret_cast<CUctx_st*>(0x1000));
+  const CUresult code = typed::launch({}, reinterpret_cast<float2*>(0x6000),
+                                      reinterpret_cast<const bool*>(0x8000));
+  const bool right = how.scale == 2.5F && how.id == -3 && how.bits == 65535;
+  return code == CUDA_SUCCESS && right && count == ~std::uint64_t{0} && flag ? 0 : 1;
+}
+)");
+  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
+  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " FA_TUNE_ROOT
+               "/tests/engine/export/fake_cuda.c -o " +
+               fake));
+  REQUIRE(compiles(folder, (folder / "use.cpp").string(), fake + " -o " + program));
+  CHECK(runs(program));
 }
 
 TEST_CASE("export: a header of strangers' names compiles" * doctest::test_suite("conditional")) {

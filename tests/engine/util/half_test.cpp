@@ -56,6 +56,25 @@ TEST_CASE("half: e4m3") {
   CHECK(std::signbit(round_to_e4m3(-0x1p-12F)));
 }
 
+TEST_CASE("half: e5m2") {
+  for (std::uint32_t i = 0; i < 0x100; ++i) {
+    const auto bits = static_cast<std::uint8_t>(i);
+    const float value = from_e5m2(bits);
+    if ((i & 0x7f) > 0x7c)
+      CHECK(std::isnan(value));
+    else if ((i & 0x7f) == 0x7c)
+      CHECK(std::isinf(value));
+    else
+      REQUIRE(to_e5m2(static_cast<double>(value)) == bits);
+  }
+  CHECK(from_e5m2(0x01) == 0x1p-16F);
+  CHECK(from_e5m2(0x7b) == 57344);
+  CHECK(to_e5m2(1e30) == 0x7b);  // as CUDA's constructor, which saturates
+  CHECK(to_e5m2(-std::numeric_limits<double>::infinity()) == 0xfb);
+  CHECK(to_e5m2(std::numeric_limits<double>::quiet_NaN()) == 0x7f);
+  CHECK(to_e5m2(1.125) == 0x3c);  // a tie, to even
+}
+
 TEST_CASE("half: known values") {
   CHECK(to_f16(0.0) == 0);
   CHECK(to_f16(-0.0) == 0x8000);

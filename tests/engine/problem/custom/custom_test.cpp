@@ -134,7 +134,9 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
   };
   says({{"{name: n, type: i32, value: n}", "{name: n, type: i32, value: m}"}}, "mine.yaml:10:");
   says({{"type: f32, shape: [n]}\n    - {name: y", "type: f31, shape: [n]}\n    - {name: y"}},
-       "mine.yaml:7:23: type: expected one of f16, bf16, f32, f64, i32, found 'f31'");
+       "mine.yaml:7:23: type: expected one of f16, bf16, f32, f64, e4m3, e5m2, i8, u8, i16, u16, "
+       "i32, "
+       "u32, i64, u64, bool, complex64, complex128, one of these with x2, x3 or x4");
   says({{"role: inout", "role: input"}},
        "at least one buffer that is given and one that is a result");
   says({{"{n: 777}", "{m: 777}"}}, "the same names as in the first");

@@ -230,6 +230,32 @@ TEST_CASE("T1: thousands of files that are nearly right give a space or a clear 
   CHECK(refused > 1000);
 }
 
+TEST_CASE("T1: types by C's names and NumPy's, which are compared exactly") {
+  const T1Place place(test::Replacements{{"float* sum", "unsigned long long* sum"},
+                                         {"int n", "bool n"},
+                                         {"i >= n", "i >= 1000 * n"},
+                                         {"sum[i] += s", "sum[i] += in[i] > 1"}});
+  const std::string plain = test::replace(kPlainWindow, {{"float* sum", "unsigned long long* sum"},
+                                                         {"int n", "bool n"},
+                                                         {"i >= n", "i >= 1000 * n"},
+                                                         {"sum[i] + s", "sum[i] + (in[i] > 1)"}});
+  place.write("plain.cu", plain);
+  const auto of = [](const char* type, const char* flag, const char* start) {
+    return test::Replacements{
+        {R"("Name": "sum", "Type": "float")",
+         R"("Name": "sum", "Type": ")" + std::string(type) + '"'},
+        {R"("Size": 1000, "FillValue": 1.5)",
+         R"("Size": 1000, "FillValue": )" + std::string(start)},
+        {R"("Name": "n", "Type": "int")", R"("Name": "n", "Type": ")" + std::string(flag) + '"'},
+        {R"("Scalar", "FillValue": 1000)", R"("Scalar", "FillValue": 1)"}};
+  };
+  CHECK(place.gate(place.task(of("uint64", "bool", "9007199254740993"))) == Finding::kPassed);
+  place.write("plain.cu", test::replace(plain, {{"(in[i] > 1)", "(in[i] > 1) + (i == 999)"}}));
+  CHECK(place.gate(place.task(of("unsigned long long*", "bool_", "9007199254740993"))) ==
+        Finding::kWrong);
+  CHECK(test::has(place.refused(of("uint8", "bool", "256")), "a number that u8 can hold"));
+}
+
 TEST_CASE("T1: what cannot be run is told with its place") {
   const T1Place place;
   const auto says = [&](const test::Replacements& changes, const char* words) {
@@ -239,9 +265,8 @@ TEST_CASE("T1: what cannot be run is told with its place") {
   says({{R"("CUDA")", R"("OpenCL")"}}, "window.json:10:15: Language: expected CUDA");
   says({{R"("KernelFile": "window.cu")", R"("KernelFile": "none.cu")"}}, "there is no file");
   says({{R"("Type": "int", "MemoryType")", R"("Type": "int17", "MemoryType")"}},
-       "expected float, double, half or int");
-  says({{R"("FillValue": 1000}]}})", R"("FillValue": 1e300}]}})"}},
-       "a number that an int can hold");
+       "expected a type of C or NumPy");
+  says({{R"("FillValue": 1000}]}})", R"("FillValue": 1e300}]}})"}}, "a number that i32 can hold");
   says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
   says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}},
        "Random, Constant or Generator");

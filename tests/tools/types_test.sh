@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Kernels with the types that CUDA kernels have, from YAML alone: searched, gated again, exported.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+# typed NAME PARAMETERS BODY ARGUMENT...: NAME.yaml, whose kernel and plain kernel do BODY with element i.
+typed() {
+  local name=$1 parameters=$2 body=$3 kernel
+  shift 3
+  for kernel in plain mine; do
+    printf '#include <cuComplex.h>\nstruct Range { float least; bool open; long long last; };\n' >"$name-$kernel.cu"
+    printf 'extern "C" __global__ void %s(%s, size_t n) {\n  size_t i = blockIdx.x * blockDim.x + threadIdx.x;\n' \
+      "$kernel" "$parameters" >>"$name-$kernel.cu"
+    printf '  if (i < n) { %s }\n}\n' "$body" >>"$name-$kernel.cu"
+  done
+  {
+    printf 'space: %s\ntarget: l4\nproblem:\n  kind: custom\n  sizes: [{n: 1500}, {n: 1}, {n: 77}]\n  arguments:\n' "$name"
+    printf '    - %s\n' "$@" '{name: n, type: size_t, value: n}'
+    printf '  reference: {source: %s-plain.cu, kernel: plain, launch: {grid: [8], block: [256]}}\n' "$name"
+    printf 'templates:\n  mine: {source: %s-mine.cu, kernel: mine, ' "$name"
+    printf 'launch: {grid: ["ceil_div(problem.n, BLOCK)"], block: [BLOCK]}}\n'
+    printf 'parameters: {BLOCK: [64, 128, 256]}\n'
+  } >"$name.yaml"
+}
+
+typed histogram 'const unsigned char* x, unsigned* bins' 'atomicAdd(&bins[x[i]], 1u);' \
+  '{name: x, type: u8, shape: [n], fill: {integers: [0, 255]}}' \
+  '{name: bins, type: u32, shape: [256], role: inout, fill: {value: 0}}'
+typed gather 'const float* x, const long long* at, float* y' 'y[i] = x[at[i]];' \
+  '{name: x, type: f32, shape: [n]}' '{name: at, type: int64_t, shape: [n], fill: {integers: [0, n - 1]}}' \
+  '{name: y, type: f32, shape: [n], role: output}'
+typed mask 'const float4* x, bool* inside, Range range' \
+  'inside[i] = x[i].x + x[i].w > range.least && (range.open || i < range.last);' \
+  '{name: x, type: float4, shape: [n]}' '{name: inside, type: bool, shape: [n], role: output}' \
+  '{name: range, type: {struct: [{least: f32}, {open: bool}, {last: i64}]}, value: {least: 0.25, open: false, last: n - 1}}'
+typed product 'const cuComplex* x, const cuComplex* y, cuComplex* z' 'z[i] = cuCmulf(x[i], y[i]);' \
+  '{name: x, type: complex64, shape: [n]}' '{name: y, type: complex64, shape: [n]}' \
+  '{name: z, type: complex64, shape: [n], role: output}'
+
+# wrong NAME FROM TO WORDS: with this change no kernel of NAME passes, and it is told why.
+wrong() {
+  sed "s/$2/$3/" "$1-mine.cu" >changed && ! cmp -s changed "$1-mine.cu" && mv changed "$1-mine.cu"
+  try "$program" evolve --space "$1.yaml" --db "wrong-$1.db" --device emulator:l4 --budget 3 --warm off --no-finals
+  check "a wrong $1 is refused" equal "$(sql "wrong-$1.db" "SELECT count(*) FROM trials WHERE outcome = 'passed'")" 0
+  check "and told" contains <(sql "wrong-$1.db" 'SELECT message FROM trials') "$4"
+}
+
+for name in histogram gather mask product; do
+  try "$program" space check "$name.yaml"
+  check "$name: the space is good" equal "$status" 0
+  try "$program" evolve --space "$name.yaml" --db "$name.db" --device emulator:l4 --budget 3 --warm off --seed 1
+  check "$name: a search ends" equal "$status" 0
+  check "$name: all of its kernels pass" equal "$(sql "$name.db" "SELECT count(*) FROM trials WHERE outcome = 'passed'")" 3
+  "$program" export 1 --db "$name.db" --out "$name.cu" 2>/dev/null
+  try "$program" verify "$name.cu" --device emulator:l4
+  check "$name: what is exported passes" equal "$status" 0
+  for form in torch header ptx; do
+    try "$program" export 1 --db "$name.db" --as "$form" --out "$name.$form"
+    check "$name: is exported as $form" equal "$status" 0
+  done
+  check "$name: the module is Python" python3 -c "compile(open('$name.torch').read(), 'm', 'exec')"
+done
+try "$program" show 1 --db mask.db
+check 'a trial is shown' equal "$status" 0
+check 'the source says what it takes' contains mask.cu 'pointer to f32x4 [1500], read'
+check 'a struct too' contains mask.cu 'struct {least: f32, open: bool, last: i64}, 0.25 0 n - 1'
+check 'a header takes bools' contains mask.header 'bool* inside'
+
+wrong histogram 'bins\[x' 'bins[1 ^ x' 'bins['
+wrong gather 'x\[at\[i\]\]' 'x[at[i] == n - 1 ? 0 : at[i]]' 'y['
+wrong mask 'range.open ||' '!range.open ||' 'inside['
+wrong product 'cuCmulf(x\[i\], y\[i\])' 'cuCmulf(x[i], cuConjf(y[i]))' 'z['
+finish
