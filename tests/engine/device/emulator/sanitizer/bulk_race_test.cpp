@@ -100,10 +100,10 @@ TEST_CASE("the source of a bulk store is free when its group has been read") {
 }
 
 TEST_CASE("a copy that reads a place does not hide the threads that read it before") {
-  // Who reads is numbered: threads' warps, what reads for them, mbarriers. 60 mbarriers are more
-  // than numbers that a place tells apart.
-  std::string barriers = ".shared .align 8 .b64 bars[60];\n@%p1 bra MADE_ALL;\n";
-  for (int i = 0; i < 60; ++i)
+  // Who reads is numbered: threads' warps, what reads for them, mbarriers. These and `bar` are 60,
+  // so that the numbers of some readers are alike in their lowest bits.
+  std::string barriers = ".shared .align 8 .b64 bars[59];\n@%p1 bra MADE_ALL;\n";
+  for (int i = 0; i < 59; ++i)
     barriers += "mbarrier.init.shared::cta.b64 [bars+" + std::to_string(8 * i) + "], 1;\n";
   barriers += "fence.mbarrier_init.release.cluster;\nMADE_ALL: bar.sync 0;\n";
   const auto kernel_of = [&](const std::string& copy, const std::string& told,
