@@ -5,17 +5,13 @@ good.db made of them, a table and a baseline; CORPUS is tests/fuzz/corpus. The l
 """
 
 import gzip
-import itertools
 import json
 import os
 import random
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
-import tempfile
-import time
 
 program, folder, corpus = sys.argv[1:4]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
