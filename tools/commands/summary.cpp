@@ -55,7 +55,7 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   filter.limit = 1;
   const auto ranked = store.best(filter);
   const auto trials = store.trials(result.run);
-  const auto failures = report::failure_groups(store, result.run);
+  const auto failures = report::failure_groups(trials);
   std::string text = report::common_failures(*run, trials.size(), failures, db);
   if (task.space.exact() && configs_of(trials) >= task.space.count())
     text += fmt::format("\nAll {} valid configs of the space were tried.\n", task.space.count());
