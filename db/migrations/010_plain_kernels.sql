@@ -6,7 +6,7 @@ CREATE TABLE plain_kernels (
   us       REAL CHECK (us > 0 AND us < 9e999),
   low_us   REAL CHECK (low_us > 0),
   high_us  REAL CHECK (high_us < 9e999),
-  detail   TEXT CHECK (json_valid(detail)),  -- as a trial's
+  detail   TEXT CHECK (detail IS NULL OR json_valid(detail)),  -- as a trial's
   message  TEXT NOT NULL,                    -- why it could not be timed; else empty
   CHECK ((us IS NULL) = (message <> '')),
   CHECK ((us IS NULL) = (detail IS NULL)),
