@@ -1,22 +1,42 @@
 #include "engine/tuner/trial/plain_kernel.hpp"
 
+#include <fmt/core.h>
+
+#include "engine/gate/timed_launch.hpp"
 #include "engine/measure/timing.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
 #include "engine/tuner/trial/validated_timing.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/printable.hpp"
+#include "engine/util/stopwatch.hpp"
 
 namespace fa_tune::tuner {
 namespace {
 
 // Of a launch that takes longer, three samples are enough.
 constexpr double kSlowUs = 500'000;
+// A clock and its proofs launch it a dozen times and more.
+constexpr double kMostSeconds = 3;
 
 db::PlainKernelRow not_timed(const std::string& message) {
   db::PlainKernelRow row;
   row.message = message_line(message);
   return row;
+}
+
+// Why it is not to be timed, after one launch of it, where launches take their time.
+std::optional<std::string> not_worth_timing(device::Device& device, const gate::BoundKernel& kernel,
+                                            const gate::TimedLaunch::EntryPtr& inputs) {
+  if (device.info().times == device::TimeKind::predicted) return std::nullopt;
+  const gate::TimedLaunch once(device, kernel, inputs, nullptr);
+  const Stopwatch watch;
+  if (const auto done = device.launch(once.launch()); !done)
+    return to_text(done.error().kind) + ": " + done.error().message;
+  const double seconds = watch.milliseconds() / 1000;
+  if (seconds < kMostSeconds) return std::nullopt;
+  return fmt::format("a launch takes {:.1f} s, and longer than {:.0f} s is too long for a clock",
+                     seconds, kMostSeconds);
 }
 
 }  // namespace
@@ -34,6 +54,12 @@ std::optional<db::PlainKernelRow> time_plain_kernel(const TuningTask& task, devi
     const auto bound = variant->bind(task.problem->shape());
     if (!bound) {
       row = not_timed(bound.error());
+      return;
+    }
+    const auto inputs = truth.get(
+        {.shape = task.problem->shape(), .inputs = problem::Inputs::normal, .seed = seed});
+    if (const auto why = not_worth_timing(device, *bound, inputs)) {
+      row = not_timed(*why);
       return;
     }
     const auto measured = timer.time(*bound, measure::Effort::screen, kSlowUs);

@@ -1,5 +1,8 @@
 #include "engine/tuner/trial/plain_kernel.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
@@ -72,6 +75,22 @@ TEST_CASE("a plain kernel that ends its process is not timed, and not tried agai
   CHECK_FALSE(plain->time);
   CHECK(plain->message == "died: the process is over");
   CHECK(asked == 1);
+}
+
+TEST_CASE("a plain kernel that takes seconds is not timed, and says how long it takes") {
+  class Slow final : public MeasuringEmulator {
+   public:
+    using MeasuringEmulator::MeasuringEmulator;
+    std::expected<void, Fault> launch(const Launch& launch) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3100));
+      return MeasuringEmulator::launch(launch);
+    }
+  };
+  const Field field;
+  const auto plain = timed(field.task(), std::make_unique<Slow>(field.predictor(), nullptr));
+  REQUIRE(plain);
+  CHECK_FALSE(plain->time);
+  CHECK(has(plain->message, "a launch takes 3."));
 }
 
 TEST_CASE("a plain kernel whose process is killed from outside is timed again") {
