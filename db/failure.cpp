@@ -13,8 +13,8 @@ namespace {
 
 [[noreturn]] void throw_disk_failure(const std::string& path, const std::string& found) {
   throw MachineError(fmt::format(
-      "{}: the disk failed ({}); what was being written was not kept; check the disk, its quota "
-      "and its free space, then resume",
+      "{}: the disk failed ({}); what was being written was not kept; check the disk, its quota, "
+      "its free space and the limit of file sizes (ulimit -f), then resume",
       path, found));
 }
 

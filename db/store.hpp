@@ -143,6 +143,14 @@ struct ProfileRow {
   std::string at;  // UTC, ISO 8601; the store's own when it is written
 };
 
+// What the plain kernel of a run's problem takes, timed as trials are screened: see migration
+// plain_kernels.
+struct PlainKernelRow {
+  std::optional<ScreenTime> time;  // of the run's kind
+  std::string detail_json;         // of that
+  std::string message;             // one line: why there is none
+};
+
 // A piece of a run's talk with an outside proposer.
 struct ProposerMessageRow {
   std::string direction;  // "sent", "received", "note", "taken"
@@ -210,6 +218,10 @@ class Store {
   // Adds messages behind those that are there, all or nothing.
   void record_proposer_messages(std::int64_t run, const std::vector<ProposerMessageRow>& messages);
   std::vector<ProposerMessageRow> proposer_messages(std::int64_t run) const;  // in order
+
+  // Once a run.
+  void record_plain_kernel(std::int64_t run, const PlainKernelRow& plain);
+  std::optional<PlainKernelRow> plain_kernel(std::int64_t run) const;
 
   void record_session(std::int64_t run, const SessionRow& session);
   std::vector<SessionRow> sessions(std::int64_t run) const;  // oldest first

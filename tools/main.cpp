@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -8,6 +9,8 @@
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/util/error.hpp"
@@ -31,6 +34,31 @@ const std::map<std::string, fa_tune::LogLevel> kLevels = {{"debug", fa_tune::Log
 int complain(const std::string& what, int code) {
   std::fprintf(stderr, "fa-tune: %s\n", fa_tune::message_line(what).c_str());
   return code;
+}
+
+// Files that would grow beyond the user's limit are errors of who writes them (EFBIG). Stacks are
+// what a system gives by default, also where the user gives less: depths that are refused (of a
+// stranger's file, say) are chosen for that. Throws MachineError where the system gives less.
+void set_up_process() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  constexpr std::size_t kStack = std::size_t{8} << 20;
+  constexpr std::size_t kLeastStack = std::size_t{1} << 20;
+  pthread_attr_t threads;
+  std::size_t size = 0;
+  if (pthread_getattr_default_np(&threads) == 0) {
+    if (pthread_attr_getstacksize(&threads, &size) == 0 && size < kStack &&
+        pthread_attr_setstacksize(&threads, kStack) == 0)
+      pthread_setattr_default_np(&threads);
+    pthread_attr_destroy(&threads);
+  }
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kStack) return;
+  stack.rlim_cur = std::min<rlim_t>(kStack, stack.rlim_max);
+  setrlimit(RLIMIT_STACK, &stack);
+  if (stack.rlim_cur < kLeastStack)
+    throw fa_tune::MachineError(
+        fmt::format("the system gives a program {} KiB of stack (ulimit -s), and fa-tune needs {}",
+                    stack.rlim_cur >> 10, kLeastStack >> 10));
 }
 
 // What a command prints may come from a stranger's file: a terminal must not act on it. Bytes that
@@ -118,8 +146,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  stdout = visible_output();
   try {
+    set_up_process();
+    stdout = visible_output();
     return run(argc, argv);
   } catch (const fa_tune::UserError& error) {
     return complain(error.what(), kUserError);

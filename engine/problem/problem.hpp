@@ -11,6 +11,10 @@
 #include "engine/problem/dtype.hpp"
 #include "engine/yaml/value.hpp"
 
+namespace fa_tune::kernel {
+class Template;
+}  // namespace fa_tune::kernel
+
 namespace fa_tune::problem {
 
 // A workspace is the kernel's to write and read back; what it held before a launch must not matter.
@@ -213,6 +217,8 @@ class Problem {
   virtual std::vector<std::string> argument_names() const { return {}; }
   // Tensors that a kernel finds in its `__constant__` variables.
   virtual std::vector<std::string> constant_names() const { return {}; }
+  // The kernel that the truth comes from, as it was given; nullptr if there is none.
+  virtual const kernel::Template* plain_kernel() const { return nullptr; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
   // By value, for those that keep it. NOLINTNEXTLINE(performance-unnecessary-value-param)

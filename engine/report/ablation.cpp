@@ -130,11 +130,16 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation) {
   return best;
 }
 
+std::string baseline_words(const Ablation& ablation) {
+  return ablation.baseline_trial != 0 ? ablation.baseline + ", the run's first that passed"
+                                      : "the preset " + ablation.baseline;
+}
+
 std::string ablation_text(const Ablation& ablation, const db::RunRow& run) {
   std::string text = paragraph(
-      fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside the preset {}. Run {}: {} {}",
+      fmt::format("Ablation of trial {}, {:.4g} us {} on {}, beside {}. Run {}: {} {}",
                   ablation.trial, ablation.time_us, ablation.time_kind, ablation.device_name,
-                  ablation.baseline, run.id, run.problem, settings_text(run.shape_json)));
+                  baseline_words(ablation), run.id, run.problem, settings_text(run.shape_json)));
   text += paragraph(
       ablation.time_kind == "measured"
           ? "A ratio is of the variant's time to the trial's, raced: above 1 the trial's gene "
@@ -208,6 +213,8 @@ std::string ablation_json(const Ablation& ablation, const db::RunRow& run) {
               {"time_kind", ablation.time_kind},
               {"seed", ablation.seed},
               {"baseline", ablation.baseline},
+              {"baseline_trial",
+               ablation.baseline_trial != 0 ? Json(ablation.baseline_trial) : Json()},
               {"trial_config", ablation.trial_config},
               {"baseline_config", ablation.baseline_config},
               {"time_us", ablation.time_us},
@@ -225,6 +232,9 @@ Ablation read_ablation(const std::string& text, const std::string& file) {
     json.at("time_kind").get_to(ablation.time_kind);
     json.at("seed").get_to(ablation.seed);
     json.at("baseline").get_to(ablation.baseline);
+    // Those that were written before there was another than a preset lack it.
+    if (const auto found = json.find("baseline_trial"); found != json.end() && !found->is_null())
+      found->get_to(ablation.baseline_trial);
     json.at("trial_config").get_to(ablation.trial_config);
     json.at("baseline_config").get_to(ablation.baseline_config);
     json.at("time_us").get_to(ablation.time_us);

@@ -66,7 +66,8 @@ struct AblationRow {
 // What each gene of a trial is worth.
 struct Ablation {
   std::int64_t trial = 0;
-  std::string baseline;  // the preset's name
+  std::string baseline;  // the preset's name, or "trial 1" where it is one of the run's trials
+  std::int64_t baseline_trial = 0;  // that one's, 0 for a preset
   Config trial_config;
   Config baseline_config;
   std::string device_name;
@@ -79,6 +80,9 @@ struct Ablation {
 void to_json(nlohmann::ordered_json& json, const AblationRow& row);
 void from_json(const nlohmann::ordered_json& json, AblationRow& row);
 
+// "the preset fa2", "trial 1, the run's first that passed".
+std::string baseline_words(const Ablation& ablation);
+
 // Of each gene that both have alike the row with the least ratio, the largest of these first.
 std::vector<const AblationRow*> best_others(const Ablation& ablation);
 
@@ -86,6 +90,7 @@ std::vector<const AblationRow*> best_others(const Ablation& ablation);
 std::string ablation_text(const Ablation& ablation, const db::RunRow& run);
 
 // {"trial","run" integers; "space","shape" (object),"device","time_kind","seed","baseline" (name),
+//  "baseline_trial" (its number in the database, or null),
 //  "trial_config","baseline_config" objects; "time_us" of the trial;
 //  "rows":[{"kind","wanted":[{"gene","from","to"}],"also":[...],"because","config" (object or
 //  null),

@@ -1,6 +1,7 @@
 #include "engine/report/best.hpp"
 
 #include <map>
+#include <set>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -38,15 +39,17 @@ std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilte
   struct Known {
     db::RunRow run;
     std::map<std::int64_t, RacedFinal> finals;
+    std::optional<db::PlainKernelRow> plain;
   };
   std::map<std::int64_t, Known> runs;
   for (const db::TrialRow& trial : store.best(filter)) {
     auto known = runs.find(trial.run);
     if (known == runs.end())
       known = runs.emplace(trial.run,
-                           Known{store.run(trial.run).value(), raced_finals(store, trial.run)})
+                           Known{store.run(trial.run).value(), raced_finals(store, trial.run),
+                                 store.plain_kernel(trial.run)})
                   .first;
-    trials.push_back({trial, known->second.run});
+    trials.push_back({trial, known->second.run, {}, known->second.plain});
     const auto& finals = known->second.finals;
     if (const auto found = finals.find(trial.id); found != finals.end())
       trials.back().raced = found->second;
@@ -58,7 +61,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
   if (trials.empty()) return "No trial that passed, with a time, matches.\n";
   std::vector<std::pair<std::string, Table>> tables;
   for (const TrialOfRun& both : trials) {
-    const auto& [trial, run, raced] = both;
+    const auto& [trial, run, raced, plain] = both;
     const std::string context = context_text(run);
     auto table = tables.begin();
     while (table != tables.end() && table->first != context) ++table;
@@ -90,12 +93,17 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
   for (const auto& [what, ids] : open)
     text += paragraph(
         fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s", fmt::join(ids, ", "), what));
+  std::set<std::int64_t> told;
+  for (const auto& [trial, run, raced, plain] : trials)
+    if (plain && told.insert(run.id).second)
+      text += paragraph(
+          fmt::format("trial {}: {}", trial.id, beside_plain(trial, *plain, run.time_kind)));
   return text;
 }
 
 std::string best_json(const std::vector<TrialOfRun>& trials) {
   auto array = nlohmann::ordered_json::array();
-  for (const auto& [trial, run, raced] : trials) {
+  for (const auto& [trial, run, raced, plain] : trials) {
     auto time = interval_json(*shown_time(trial));
     time["kind"] = run.time_kind;
     array.push_back({{"trial", trial.id},
@@ -108,7 +116,9 @@ std::string best_json(const std::vector<TrialOfRun>& trials) {
                      {"source_hash", trial.source_hash},
                      {"run", run.id},
                      {"seed", run.seed},
-                     {"final", raced ? final_json(*raced) : nlohmann::ordered_json()}});
+                     {"final", raced ? final_json(*raced) : nlohmann::ordered_json()},
+                     {"plain_us", plain && plain->time ? interval_json(plain->time->us)
+                                                       : nlohmann::ordered_json()}});
   }
   return array.dump(2) + "\n";
 }
@@ -117,7 +127,7 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
   std::string text =
       "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
       "source_hash,run,seed\n";
-  for (const auto& [trial, run, raced] : trials) {
+  for (const auto& [trial, run, raced, plain] : trials) {
     std::string row;
     const Interval us = *shown_time(trial);
     for (const std::string& field :

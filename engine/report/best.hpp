@@ -19,6 +19,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials);
 //   trial, run, seed  integers        space, device, arch, verdict, source_hash  strings
 //   config            object          time_us  {median, low, high, kind}, low and high may be null
 //   final             final_json of a trial that was raced, else null; time_us is of a warm cache
+//   plain_us          {median, low, high} of the run's plain kernel, as screened, or null
 std::string best_json(const std::vector<TrialOfRun>& trials);
 
 // A header row and one row a trial, quoted as RFC 4180 says, lines ended by "\n":

@@ -45,9 +45,9 @@ std::size_t failed_of(const std::vector<FailureGroup>& groups) {
 
 }  // namespace
 
-std::vector<FailureGroup> failure_groups(const db::Store& store, std::int64_t run) {
+std::vector<FailureGroup> failure_groups(const std::vector<db::TrialRow>& trials) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, SameMessage>> reasons;
-  for (const db::TrialRow& trial : store.trials(run)) {
+  for (const db::TrialRow& trial : trials) {
     if (trial.outcome != Outcome::failed) continue;
     SameMessage& same = reasons[{trial.stage, trial.finding}][without_numbers(trial.message)];
     if (same.count++ == 0) {

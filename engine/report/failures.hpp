@@ -20,7 +20,7 @@ struct FailureGroup {
 };
 
 // The reasons why trials of a run failed, the commonest first; empty if none did.
-std::vector<FailureGroup> failure_groups(const db::Store& store, std::int64_t run);
+std::vector<FailureGroup> failure_groups(const std::vector<db::TrialRow>& trials);
 
 // For a person: a table of all reasons, and how to see a trial of them.
 std::string failures_text(const db::RunRow& run, std::size_t trials,

@@ -86,6 +86,23 @@ std::optional<double> shown_us(const db::TrialRow& trial) {
   return us ? std::optional(us->value) : std::nullopt;
 }
 
+std::optional<double> times_as_fast(const db::TrialRow& trial, const db::PlainKernelRow& plain) {
+  if (!plain.time || !trial.screen_time) return std::nullopt;
+  const double us = trial.screen_time->us.value;
+  return measure::us_at_clock(plain.time->us.value, plain.detail_json,
+                              measure::mhz_of(us, trial.detail_json)) /
+         us;
+}
+
+std::string beside_plain(const db::TrialRow& trial, const db::PlainKernelRow& plain,
+                         const std::string& time_kind) {
+  if (!plain.time) return "the plain kernel was not timed: " + plain.message;
+  const std::string us = time_text(plain.time->us.value) + " us " + time_kind;
+  const auto times = times_as_fast(trial, plain);
+  return times ? fmt::format("{:.2f}x the plain kernel, which takes {}", *times, us)
+               : "the plain kernel takes " + us;
+}
+
 std::string left_open(const db::TrialRow& trial) {
   return trial.outcome == Outcome::passed && trial.stage != "final" ? trial.message : "";
 }
@@ -103,6 +120,7 @@ TrialOfRun require_trial(const db::Store& store, std::int64_t trial) {
   TrialOfRun both{*row, store.run(row->run).value()};
   const auto finals = raced_finals(store, row->run);
   if (const auto found = finals.find(trial); found != finals.end()) both.raced = found->second;
+  both.plain = store.plain_kernel(row->run);
   return both;
 }
 

@@ -37,12 +37,20 @@ struct TrialOfRun {
   db::TrialRow trial;
   db::RunRow run;
   std::optional<RacedFinal> raced = {};
+  std::optional<db::PlainKernelRow> plain = {};  // the run's
 };
 
 // The figure that a trial is shown with, beside its stage: that of its finals where there is one.
 // For a reader alone: what is compared is compared by screens or by finals.
 std::optional<Interval> shown_time(const db::TrialRow& trial);
 std::optional<double> shown_us(const db::TrialRow& trial);
+
+// The plain kernel's time over a trial's, both of screens, at one clock; nothing where one was not
+// timed.
+std::optional<double> times_as_fast(const db::TrialRow& trial, const db::PlainKernelRow& plain);
+// "2.80x the plain kernel, which takes 45.20 us predicted", or why that is not known.
+std::string beside_plain(const db::TrialRow& trial, const db::PlainKernelRow& plain,
+                         const std::string& time_kind);
 
 // What a gate that passed the trial did not look at, which finals do; empty if there is nothing.
 std::string left_open(const db::TrialRow& trial);

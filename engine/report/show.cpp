@@ -44,7 +44,7 @@ class Page {
 std::string bytes_text(int bytes) { return bytes < 0 ? "-" : fmt::format("{} bytes", bytes); }
 
 void show_origin(Page& page, const db::Store& store, const TrialOfRun& both) {
-  const auto& [trial, run, raced] = both;
+  const auto& [trial, run, raced, plain] = both;
   page.section(fmt::format("Trial {}: number {} of run {}", trial.id, trial.number, run.id));
   page.line("space", run.space + ", hash " + run.space_hash);
   page.line("problem", run.problem + " " + settings_text(run.shape_json));
@@ -89,7 +89,7 @@ void show_cost(Page& page, const db::TrialRow& trial) {
 }
 
 void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
-  const auto& [trial, run, raced] = both;
+  const auto& [trial, run, raced, plain] = both;
   page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
   if (!shown_time(trial)) page.line("time", "none: the trial was not timed");
   const auto line = [&](const char* phase, const Interval& us) {
@@ -97,6 +97,7 @@ void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
   };
   if (trial.screen_time) line("screen", trial.screen_time->us);
   if (trial.final_time) line("final", trial.final_time->us);
+  if (plain) page.line("beside", beside_plain(trial, *plain, run.time_kind));
   for (const db::SampleRow& series : store.samples(trial.id)) {
     if (series.us.empty()) continue;
     const auto [low, high] = std::minmax_element(series.us.begin(), series.us.end());

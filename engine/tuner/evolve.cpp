@@ -11,6 +11,7 @@
 #include "engine/tuner/loop/proposer.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/tuner/loop/search_loop.hpp"
+#include "engine/tuner/trial/plain_kernel.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
@@ -159,6 +160,19 @@ class Evolution {
         options, *proposer_log_, proposer_log_->decisions(), &stop_);
   }
 
+  // Once a run, before anything is known that shortens deadlines.
+  void time_plain(gate::TruthCache& truth) {
+    if (stop_ || store_.plain_kernel(result_.run)) return;
+    const auto plain =
+        time_plain_kernel(task_, *devices_.front(), pool_, truth, TrialSeeds::of(seed_).timing);
+    if (!plain) return;
+    store_.record_plain_kernel(result_.run, *plain);
+    if (plain->time)
+      log_info("the plain kernel takes {:.2f} us {}", plain->time->us.value, to_text(info_.times));
+    else
+      log_warning("the plain kernel was not timed: {}", plain->message);
+  }
+
   // A device for the finals, or nullptr if none is left.
   device::Device* search() {
     const auto strategy = search::make_strategy(
@@ -166,6 +180,7 @@ class Evolution {
         {.space = task_.space, .seed = seed_, .earlier = load_prior_runs(store_, task_, earlier_)});
     // Finals know truths of their own, and have the memory for them to themselves.
     gate::TruthCache truth(*task_.problem);
+    time_plain(truth);
     SearchLoop loop({.task = task_,
                      .devices = devices_,
                      .queue = queue_,

@@ -122,7 +122,8 @@ pid_t spawn(const std::vector<std::string>& words, const std::vector<File>& file
   sigemptyset(&none);
   sigset_t usual;
   sigemptyset(&usual);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&usual, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGXFSZ})
+    sigaddset(&usual, signal);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &usual);
@@ -201,6 +202,13 @@ bool Process::ended() const {
          info.si_pid == process_;
 }
 
+bool Process::stopped() const {
+  if (process_ <= 0) return false;
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(process_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == process_;
+}
+
 std::optional<std::string> Process::end(Clock::time_point deadline) {
   if (process_ <= 0) return "has ended";
   const bool by_itself = ended();
@@ -232,7 +240,7 @@ bool OutsideKills::bearable() {
 std::string OutsideKills::text() const {
   return fmt::format(
       "its process was killed {} times in a row, and not by fa-tune: make room in memory, or ask "
-      "who kills processes here; then go on where this run stopped",
+      "who kills or stops processes here; then go on where this run stopped",
       count_);
 }
 

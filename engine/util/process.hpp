@@ -58,6 +58,8 @@ class Process {
   pid_t id() const { return process_; }
   // Whether it has ended by itself. It stays a zombie, so that its group's number is still its own.
   bool ended() const;
+  // Whether a signal has stopped it (SIGSTOP) and none has let it go on.
+  bool stopped() const;
   // Kills its group and waits for its end until the deadline. How it ended: "exit code 1",
   // "signal 11 (Segmentation fault)", "was killed" where it had not ended by itself; nothing if the
   // system has not let go of it by then. To be called once.

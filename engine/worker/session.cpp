@@ -30,6 +30,10 @@ constexpr std::size_t kLastWords = 200;
 constexpr std::chrono::milliseconds kExitWait{500};
 // How long SIGKILL is given. A driver may have work of its own to undo.
 constexpr std::chrono::seconds kKillWait{10};
+// How often a worker that says nothing is looked at, and how often in a row one may be found
+// stopped. Looks are counted, not seconds: this process may have been stopped with it.
+constexpr std::chrono::milliseconds kLook{500};
+constexpr int kMostStopped = 10;
 // How long one that is no longer needed may take to end by itself.
 constexpr std::chrono::milliseconds kFarewell{200};
 
@@ -101,7 +105,7 @@ void WorkerSession::read_errors() {
 std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Milliseconds deadline) {
   using Kind = WorkerTrouble::Kind;
   const auto until = Clock::now() + deadline;
-  for (;;) {
+  for (int stopped = 0;;) {
     auto frame = reader_.next();
     if (!frame) return std::unexpected(end(Kind::babbled, "it said " + frame.error()));
     if (*frame) {
@@ -112,10 +116,23 @@ std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Millisecond
     if (!process_->out().open())
       return std::unexpected(end(Kind::died, reader_.within() ? "in mid-frame" : ""));
     const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now()).count();
+    if (stopped >= kMostStopped || (left <= 0 && stopped > 0))
+      return std::unexpected(end_stopped());
     if (left <= 0)
       return std::unexpected(end(Kind::hung, fmt::format("no answer in {} ms", deadline.count())));
-    exchange(static_cast<int>(std::min<long>(left, 1000)));
+    const bool moved = exchange(static_cast<int>(std::min<long>(left, kLook.count())));
+    stopped = !moved && process_->stopped() ? stopped + 1 : 0;
   }
+}
+
+// Whoever stopped it, it says nothing of what the worker was about.
+WorkerTrouble WorkerSession::end_stopped() {
+  WorkerTrouble trouble =
+      end(WorkerTrouble::Kind::stopped, "it was stopped by a signal (SIGSTOP), and not by fa-tune");
+  if (trouble.kind != WorkerTrouble::Kind::stopped) return trouble;
+  trouble.killed = true;
+  log_warning("a worker was stopped by a signal, and not by fa-tune; another one takes its place");
+  return trouble;
 }
 
 WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& what) {

@@ -30,10 +30,11 @@ struct WorkerTrouble {
     hung,     // no answer by the deadline
     babbled,  // it said what is no answer
     stuck,    // like hung, and not even SIGKILL has ended it
+    stopped,  // by a signal from outside, and nobody let it go on
   };
   Kind kind = Kind::died;
   std::string text;     // one line
-  bool killed = false;  // by SIGKILL, which did not come from here
+  bool killed = false;  // by SIGKILL, which did not come from here; or stopped
 };
 
 // The engine's end of one worker process: a request, an answer, a deadline kept here. Nothing that
@@ -69,6 +70,7 @@ class WorkerSession {
   bool exchange(int milliseconds);
   void read_errors();
   WorkerTrouble end(WorkerTrouble::Kind kind, const std::string& what);
+  WorkerTrouble end_stopped();
   std::string last_words() const;
 
   std::unique_ptr<Process> process_;

@@ -1,5 +1,9 @@
 #include "engine/worker/shared_window.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <string>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,8 +17,12 @@ Window::Window() : file_(memfd_create("fa-tune window", MFD_CLOEXEC | MFD_ALLOW_
   const auto size = static_cast<off_t>(kBytes);
   if (file_ < 0 || ftruncate(file_, size) != 0 ||
       fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    const int reason = errno;
     if (file_ >= 0) close(file_);
-    throw MachineError("no memory could be made to share with a worker");
+    throw MachineError(
+        std::string("no memory could be made to share with a worker: ") + std::strerror(reason) +
+        (reason == EFBIG ? "; it counts as a file, and files are limited (ulimit -f) to less"
+                         : ""));
   }
   map();
 }

@@ -60,6 +60,7 @@ void make_sound(const std::filesystem::path& path) {
                           .limited_by = "l2",
                           .profile_json = R"({"limit":"l2"})",
                           .at = ""});
+    store.record_plain_kernel(run, {ScreenTime{{60, 59, 61}}, "{}", ""});
     store.set_run_state(run, "done");
   }
 }
@@ -111,6 +112,8 @@ TEST_CASE("every rule that is broken is told, and the file stays as it is") {
       {"UPDATE profiles SET limited_by = 'tensor' WHERE trial = 4",
        "profile 1: is limited by tensor, in its JSON by l2"},
       {"UPDATE profiles SET source = 'ncu' WHERE trial = 4", "CHECK constraint failed in profiles"},
+      {"UPDATE plain_kernels SET message = 'x' WHERE run = 1",
+       "CHECK constraint failed in plain_kernels"},
       {"UPDATE sources SET text = 'kernel 99' WHERE text = 'kernel 11'",
        "its text has another hash"},
       {"INSERT INTO bodies VALUES ('b', 'more'); UPDATE sources SET body = 'b' WHERE text = "

@@ -205,6 +205,27 @@ TEST_CASE("rows are never deleted") {
     CHECK_THROWS(change(folder / "a.db", std::string("DELETE FROM ") + table));
 }
 
+TEST_CASE("what the plain kernel takes is kept once a run, with a time or the reason for none") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t timed = store.begin_run(a_run());
+  const std::int64_t not_timed = store.begin_run(a_run());
+  CHECK_FALSE(store.plain_kernel(timed));
+  store.record_plain_kernel(timed, {ScreenTime{{60, 59, 61}}, R"({"bound":"l2"})", ""});
+  store.record_plain_kernel(not_timed, {std::nullopt, "", "it keeps state"});
+  const auto plain = store.plain_kernel(timed);
+  REQUIRE(plain);
+  CHECK(plain->time.value().us.value == 60);
+  CHECK(plain->time->us.high == 61);
+  CHECK(plain->detail_json == R"({"bound":"l2"})");
+  CHECK(plain->message.empty());
+  CHECK_FALSE(store.plain_kernel(not_timed).value().time);
+  CHECK(store.plain_kernel(not_timed)->message == "it keeps state");
+  CHECK_THROWS(store.record_plain_kernel(timed, {ScreenTime{{50}}, "{}", ""}));
+  CHECK_THROWS(store.record_plain_kernel(store.begin_run(a_run()), {}));
+  CHECK(store.plain_kernel(timed)->time->us.value == 60);
+}
+
 TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);

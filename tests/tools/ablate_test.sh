@@ -25,7 +25,7 @@ cat >look.py <<'E2'
 import json, sqlite3
 
 found = json.load(open("ablation.json"))
-keys = "trial run space shape device time_kind seed baseline trial_config baseline_config time_us rows"
+keys = "trial run space shape device time_kind seed baseline baseline_trial trial_config baseline_config time_us rows"
 assert list(found) == keys.split(), list(found)
 db = sqlite3.connect("fa.db")
 config = db.execute("SELECT config FROM trials WHERE id = ?", [found["trial"]]).fetchone()[0]

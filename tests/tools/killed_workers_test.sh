@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Workers that somebody else kills, as a system does that is short of memory: 30 of them, or 200 where
-# FA_TUNE_THOROUGH is set, every 0.1 s and at random moments. No kernel is charged with it, and the trials are
-# those of an undisturbed search.
+# FA_TUNE_THOROUGH is set, every 0.1 s and at random moments; and workers that are stopped and left so. No kernel
+# is charged with it, and the trials are those of an undisturbed search.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
@@ -61,4 +61,23 @@ if [ -n "${FA_TUNE_THOROUGH:-}" ]; then kills_each=100 trials=60; else kills_eac
 hold regular 0.1 "$kills_each" --space small.yaml --seed 1 --budget "$trials" --device 'emulator:l4*2'
 hold random random "$kills_each" --space scale.yaml --seed 1 --budget 12 --device emulator:l4
 echo "$kills workers were killed"
+
+# All workers that there are, once: none would answer before its deadline of half an hour.
+regular=$(fingerprint regular.db)
+rm -rf "$FA_TUNE_CACHE"
+"$program" evolve --space small.yaml --seed 1 --budget "$trials" --device 'emulator:l4*2' --db stopped.db \
+  >"$work/out" 2>"$work/err" &
+engine=$!
+for ((i = 0; i < 600; ++i)); do
+  [ "$(trials_in stopped.db)" -gt 3 ] && break
+  sleep 0.1
+done
+mapfile -t workers < <(pgrep --parent "$engine")
+kill -STOP "${workers[@]}"
+status=0
+wait "$engine" || status=$?
+check "stopped: succeeds (its words: $(tail -n 1 "$work/err"))" equal "$status" 0
+check 'stopped: said' contains "$work/err" 'a worker was stopped by a signal, and not by fa-tune'
+check 'stopped: the same trials' equal "$(fingerprint stopped.db)" "$regular"
+check 'stopped: none is left' equal "$(for each in "${workers[@]}"; do [ ! -e "/proc/$each" ] || echo "$each"; done)" ''
 finish

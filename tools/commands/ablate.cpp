@@ -24,8 +24,8 @@ struct AblateArguments {
 
 int ablate_trial(const AblateArguments& arguments) {
   const auto root = require_root();
-  const report::TrialOfRun both =
-      report::require_trial(db::Store(arguments.db, db::Store::Mode::read), arguments.trial);
+  const db::Store store(arguments.db, db::Store::Mode::read);
+  const report::TrialOfRun both = report::require_trial(store, arguments.trial);
   const db::RunRow& run = both.run;
   const tuner::TuningTask task = tuner::open_stored_task(run, root);
   Session session(arguments.device, task.target, root);
@@ -33,6 +33,7 @@ int ablate_trial(const AblateArguments& arguments) {
   const device::DeviceInfo& device = session.device().info();
   tuner::AblationOptions options;
   options.baseline = arguments.baseline;
+  options.first = tuner::first_passed(store.trials(run.id), both.trial);
   options.all_genes = arguments.genes == "all";
   options.seed = arguments.seed ? *arguments.seed : std::random_device{}();
   log_info("on {} ({}), seed {}", device.id, device.name, options.seed);
@@ -53,8 +54,10 @@ void add_ablate(CLI::App& app, Action& action) {
   add_trial_option(*command, arguments->trial);
   add_db_option(*command, arguments->db, "database of the trial");
   add_device_option(*command, arguments->device);
-  command->add_option("--baseline", arguments->baseline,
-                      "a preset of the space; the first one of the trial's template if not given");
+  command->add_option(
+      "--baseline", arguments->baseline,
+      "a preset of the space; if not given the first one of the trial's template, or "
+      "where there is none the run's first trial that passed");
   command
       ->add_option("--genes", arguments->genes,
                    "differing: those that differ from the baseline; all: also every other value of "

@@ -18,8 +18,9 @@ struct FailuresArguments {
 int failures(const FailuresArguments& arguments) {
   const db::Store store(arguments.db, db::Store::Mode::read);
   const db::RunRow run = require_run(store, arguments.db, arguments.run);
-  const auto groups = report::failure_groups(store, run.id);
-  const std::size_t trials = store.trials(run.id).size();
+  const auto all = store.trials(run.id);
+  const auto groups = report::failure_groups(all);
+  const std::size_t trials = all.size();
   fmt::print("{}", arguments.format == "json"
                        ? report::failures_json(run, trials, groups)
                        : report::failures_text(run, trials, groups, arguments.db));

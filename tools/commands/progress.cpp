@@ -41,8 +41,9 @@ void Progress::on_trial(const db::TrialRow& trial, const tuner::RunCounts& count
     better = best_us_ == 0 || counts.best->screen_time->us.value < best_us_;
     best_us_ = counts.best->screen_time->us.value;
     line += fmt::format("  best {:.2f} us {}", best_us_, kind_);
-    if (counts.baseline && counts.baseline->screen_time->us.value > best_us_)
-      line += fmt::format(" ({:.1f}x)", counts.baseline->screen_time->us.value / best_us_);
+    const auto beside =
+        counts.baseline ? std::optional(counts.baseline->screen_time->us.value) : counts.plain_us;
+    if (beside && *beside > best_us_) line += fmt::format(" ({:.1f}x)", *beside / best_us_);
   }
   if (counts.seconds > 0)
     line += fmt::format("  {:.1f}/s  {} left", counts.trials / counts.seconds,

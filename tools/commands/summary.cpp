@@ -55,7 +55,7 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   filter.limit = 1;
   const auto ranked = store.best(filter);
   const auto trials = store.trials(result.run);
-  const auto failures = report::failure_groups(store, result.run);
+  const auto failures = report::failure_groups(trials);
   std::string text = report::common_failures(*run, trials.size(), failures, db);
   if (task.space.exact() && configs_of(trials) >= task.space.count())
     text += fmt::format("\nAll {} valid configs of the space were tried.\n", task.space.count());
@@ -83,6 +83,12 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
                 : fmt::format("  against preset {:<12} {}: {}\n", preset.name,
                               to_text(found->outcome), found->message);
   }
+  if (const auto plain = store.plain_kernel(result.run)) {
+    const auto times = report::times_as_fast(best, *plain);
+    text += times ? fmt::format("  against the plain kernel   {:>11.2f} us  {:>7.2f}x\n",
+                                plain->time->us.value, *times)
+                  : fmt::format("  {}\n", report::beside_plain(best, *plain, run->time_kind));
+  }
   text += fmt::format(
       "\nnext:\n"
       "  fa-tune best --run {2} --db {0}\n"
@@ -100,6 +106,7 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
   filter.run = result.run;
   filter.limit = 1;
   Json best;
+  const auto plain = store.plain_kernel(result.run);
   for (const db::TrialRow& trial : store.best(filter)) {
     best = {{"trial", trial.id},
             {"config", Json::parse(trial.config_json)},
@@ -119,6 +126,7 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
       {"seconds", counts.seconds},
       {"best", best},
       {"baseline_us", counts.baseline ? Json(counts.baseline->screen_time->us.value) : Json()},
+      {"plain_us", plain && plain->time ? Json(plain->time->us.value) : Json()},
       {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
 }

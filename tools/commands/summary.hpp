@@ -8,7 +8,7 @@
 
 namespace fa_tune::commands {
 
-// What a run came to, for a person: the best kernel beside every preset, and the commands that lead
+// What a run came to, for a person: the best kernel beside every preset and the plain kernel, and the commands that lead
 // on. `db` is the database's path as the user typed it.
 std::string summarize(const tuner::TuningTask& task, const db::Store& store,
                       const tuner::EvolveResult& result, const std::string& db);
@@ -18,6 +18,7 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
 //   seconds     of the search, earlier sessions included
 //   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
 //   baseline_us the first preset's screen, or null
+//   plain_us    the plain kernel's, or null
 //   breakdown   of this session's search (engine/tuner/loop/breakdown.hpp)
 std::string summary_json(const db::Store& store, const tuner::EvolveResult& result);
 

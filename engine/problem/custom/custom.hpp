@@ -40,6 +40,9 @@ class CustomProblem final : public Problem {
   std::vector<std::string> constant_names() const override;
   double flop(const Constants& shape) const override;
   double bytes(const Constants& shape) const override;
+  const kernel::Template* plain_kernel() const override {
+    return spec_.reference ? &*spec_.reference : nullptr;
+  }
   bool wants_reference() const override { return spec_.reference.has_value(); }
   void use_reference(std::shared_ptr<ReferenceRunner> runner) override {
     runner_ = std::move(runner);

@@ -74,9 +74,9 @@ std::string ablation_section(const RunFacts& facts) {
   std::string body = text_element(
       "p",
       fmt::format(
-          "Trial {} ({:.4g} us {} on {}) beside the preset {}: each gene goes back to the preset's "
-          "value, every variant is gated, and {}.",
-          ablation.trial, ablation.time_us, kind, ablation.device_name, ablation.baseline,
+          "Trial {} ({:.4g} us {} on {}) beside {}: each gene goes back to that one's value, every "
+          "variant is gated, and {}.",
+          ablation.trial, ablation.time_us, kind, ablation.device_name, baseline_words(ablation),
           measured
               ? "raced beside the trial; intervals hold together at 95%, less than 0.25% is a tie"
               : "its time is predicted; nothing was measured, so there are no intervals"));

@@ -41,6 +41,7 @@ RunFacts gather_facts(const db::Store& store, std::int64_t run, PageExtras extra
   facts.sessions = store.sessions(run);
   facts.profiles = store.profiles(run);
   facts.gained = percent_gained(store, run);
+  facts.plain = store.plain_kernel(run);
   facts.extras = std::move(extras);
   for (const db::TrialRow& trial : facts.trials)
     if (trial.screen_time) facts.screens[trial.id] = trial.screen_time->us.value;

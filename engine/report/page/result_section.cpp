@@ -69,14 +69,21 @@ std::string preset_bars(const RunFacts& facts, const db::TrialRow& winner) {
       continue;
     }
     all_finals = all_finals && trial->stage == "final";
-    rivals.push_back({name, times->second / times->first});
+    rivals.push_back({"preset " + name, times->second / times->first});
+  }
+  if (facts.plain) {
+    if (const auto times = times_as_fast(winner, *facts.plain)) {
+      rivals.push_back({"the plain kernel", *times});
+      all_finals = false;
+    } else {
+      failed += text_element("p", beside_plain(winner, *facts.plain, facts.run.time_kind) + ".");
+    }
   }
   if (rivals.empty()) return failed;
   std::vector<Bar> bars = {
       {fmt::format("trial {}, the winner", winner.number), 1, "1.00", "", true}};
   for (const Rival& rival : rivals)
-    bars.push_back(
-        {"preset " + rival.name, rival.factor, fmt::format("{:.2f}", rival.factor), "", false});
+    bars.push_back({rival.name, rival.factor, fmt::format("{:.2f}", rival.factor), "", false});
   const std::string caption = fmt::format(
       "{} time as a multiple of the winner's, shorter is faster. {}",
       facts.measured() ? "Measured" : "Predicted",
@@ -125,6 +132,9 @@ std::string result_section(const RunFacts& facts) {
       cards += card(fmt::format("{:.2f}x", times->second / times->first),
                     "the speed of the preset " + name + ", " + facts.run.time_kind);
   }
+  if (const auto times = facts.plain ? times_as_fast(winner, *facts.plain) : std::nullopt)
+    cards += card(fmt::format("{:.2f}x", *times),
+                  "the speed of the plain kernel, " + facts.run.time_kind);
   if (facts.extras.roof)
     cards += card(tflops_text(facts.extras.roof->flop / *shown_us(winner) / 1e6),
                   "of the operations the shape needs, " + facts.run.time_kind);

@@ -24,6 +24,7 @@ struct RunFacts {
   std::vector<db::SessionRow> sessions;
   std::vector<db::ProfileRow> profiles;  // by trial and source
   std::optional<double> gained;          // percent_gained
+  std::optional<db::PlainKernelRow> plain;
   PageExtras extras;
 
   const db::TrialRow* trial(std::int64_t id) const;

@@ -17,25 +17,40 @@ namespace {
 
 constexpr std::size_t kMostPaired = 4;  // genes
 
-const space::Preset& baseline_of(const TuningTask& task, const Config& trial,
-                                 const std::string& wanted) {
-  const Value* own = trial.find("template");
+bool same_template(const Config& one, const Config& other) {
+  const Value* own = one.find("template");
+  const Value* others = other.find("template");
+  return (own == nullptr) == (others == nullptr) && (own == nullptr || *own == *others);
+}
+
+void choose_baseline(report::Ablation& found, const TuningTask& task,
+                     const AblationOptions& options) {
   std::string fitting;
   const space::Preset* chosen = nullptr;
   for (const space::Preset& preset : task.space.presets()) {
-    const Value* other = preset.config.find("template");
-    const bool fits = (own == nullptr) == (other == nullptr) && (own == nullptr || *own == *other);
-    if (!fits) continue;
+    if (!same_template(found.trial_config, preset.config)) continue;
     fitting += (fitting.empty() ? "" : ", ") + preset.name;
-    if (chosen == nullptr && (wanted.empty() || preset.name == wanted)) chosen = &preset;
+    if (chosen == nullptr && (options.baseline.empty() || preset.name == options.baseline))
+      chosen = &preset;
   }
-  if (chosen != nullptr) return *chosen;
+  if (chosen != nullptr) {
+    found.baseline = chosen->name;
+    found.baseline_config = chosen->config;
+    return;
+  }
+  const Value* own = found.trial_config.find("template");
   const std::string of = own == nullptr ? "" : " of the template " + fa_tune::to_text(*own);
-  throw UserError(
-      fitting.empty()
-          ? fmt::format("space '{}' has no preset{} to compare the trial with: add one",
-                        task.file.name, of)
-          : fmt::format("--baseline '{}': expected a preset{}: {}", wanted, of, fitting));
+  if (!fitting.empty())
+    throw UserError(
+        fmt::format("--baseline '{}': expected a preset{}: {}", options.baseline, of, fitting));
+  const std::string none = fmt::format("space '{}' has no preset{}", task.file.name, of);
+  if (!options.baseline.empty()) throw UserError(none + ": leave out --baseline");
+  if (!options.first)
+    throw UserError(fmt::format(
+        "{} to compare the trial with, and no trial{} passed before it: add a preset", none, of));
+  found.baseline_trial = options.first->id;
+  found.baseline = fmt::format("trial {}", options.first->id);
+  found.baseline_config = Config::from_json(options.first->config_json);
 }
 
 std::vector<report::AblationRow*> pointers(std::vector<report::AblationRow>& rows) {
@@ -103,15 +118,22 @@ bool stands_before(const report::AblationRow& one, const report::AblationRow& ot
 
 }  // namespace
 
+std::optional<db::TrialRow> first_passed(const std::vector<db::TrialRow>& trials,
+                                         const db::TrialRow& trial) {
+  const Config own = Config::from_json(trial.config_json);
+  for (const db::TrialRow& each : trials)
+    if (each.outcome == Outcome::passed && same_template(own, Config::from_json(each.config_json)))
+      return each.id == trial.id ? std::nullopt : std::optional(each);
+  return std::nullopt;
+}
+
 report::Ablation ablate(const TuningTask& task, const db::TrialRow& trial, device::Device& device,
                         kernel::CompilePool& pool, const AblationOptions& options,
                         const std::function<void(const std::string&)>& say) {
   report::Ablation found;
   found.trial = trial.id;
   found.trial_config = Config::from_json(trial.config_json);
-  const space::Preset& baseline = baseline_of(task, found.trial_config, options.baseline);
-  found.baseline = baseline.name;
-  found.baseline_config = baseline.config;
+  choose_baseline(found, task, options);
   found.device_name = device.info().name;
   found.time_kind = to_text(device.info().times);
   found.seed = options.seed;
@@ -128,8 +150,8 @@ report::Ablation ablate(const TuningTask& task, const db::TrialRow& trial, devic
     for (const std::string& gene : plan.alike())
       std::ranges::move(plan.others(gene), std::back_inserter(rows));
 
-  say(fmt::format("trial {} beside the preset {}: {} genes differ, {} are alike; {} variants",
-                  trial.id, found.baseline, plan.differing().size(), plan.alike().size(),
+  say(fmt::format("trial {} beside {}: {} genes differ, {} are alike; {} variants", trial.id,
+                  report::baseline_words(found), plan.differing().size(), plan.alike().size(),
                   rows.size() + forward.size()));
   device.note_incumbent(0);
   AblationField field(task, device, pool, options.seed, say);

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "engine/device/device.hpp"
@@ -13,10 +15,17 @@
 namespace fa_tune::tuner {
 
 struct AblationOptions {
-  std::string baseline;    // a preset of the trial's template; the space's first one if empty
+  // A preset of the trial's template; if empty the space's first one, or where there is none
+  // `first`.
+  std::string baseline;
+  std::optional<db::TrialRow> first = {};  // see first_passed()
   bool all_genes = false;  // also every other value of the genes that the two have alike
   std::uint64_t seed = 1;  // of inputs and races
 };
+
+// The run's first trial that passed, of the template of `trial`, if it is not that one itself.
+std::optional<db::TrialRow> first_passed(const std::vector<db::TrialRow>& trials,
+                                         const db::TrialRow& trial);
 
 // Finds out what each gene of a trial is worth. It takes variants between the trial and a baseline
 // (AblationPlan) through the stages of trials (CompileStage, GateAndScreen), then races them as

@@ -68,6 +68,8 @@ struct RunCounts {
   double seconds = 0;                    // since the search began
   std::optional<db::TrialRow> best;      // the fastest that passed, by its screen at one clock
   std::optional<db::TrialRow> baseline;  // the first preset, if it passed
+  // What the plain kernel takes, where there is no preset.
+  std::optional<double> plain_us;
 };
 
 // Hears of a run's progress, on the thread that runs it.

@@ -37,6 +37,9 @@ TrialLog::TrialLog(const TuningTask& task, db::Store& store, std::int64_t run)
     : task_(task), store_(store), run_(run) {
   for (db::TrialRow& trial : store_.trials(run))
     stored_.emplace(static_cast<std::uint64_t>(trial.number), std::move(trial));
+  const auto plain = store_.plain_kernel(run);
+  if (plain && plain->time && task_.space.presets().empty())
+    counts_.plain_us = plain->time->us.value;
 }
 
 const db::TrialRow* TrialLog::stored(std::uint64_t number) const {

@@ -45,6 +45,30 @@ trial  run  predicted us        interval  stage   registers  spilled  config
 )");
 }
 
+TEST_CASE("best and show put a trial beside the plain kernel of its run, by screens at one clock") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  fill(store);
+  store.record_final(2, {70, 69, 71}, {70});
+  store.record_plain_kernel(1, {ScreenTime{{161, 160, 162}}, "{}", ""});
+  const std::string words = "2.00x the plain kernel, which takes 161.00 us predicted";
+  CHECK(has(best_table(best_trials(store, {})), "\ntrial 2: " + words + "\n"));
+  CHECK_FALSE(has(best_table(best_trials(store, {})), "trial 3:"));
+  CHECK(has(show_text(store, 2, std::nullopt), words));
+  const auto best = nlohmann::json::parse(best_json(best_trials(store, {})));
+  CHECK(best[0]["plain_us"]["median"] == 161);
+  CHECK(best[1]["plain_us"].is_null());
+
+  TrialRow trial = a_trial(1, 1, 10);
+  trial.detail_json = R"({"kilocycles":20})";                                        // 2000 MHz
+  const PlainKernelRow plain{ScreenTime{{30, 30, 30}}, R"({"kilocycles":30})", ""};  // 1000 MHz
+  CHECK(times_as_fast(trial, plain).value() == doctest::Approx(1.5));
+
+  store.record_plain_kernel(2, {std::nullopt, "", "it keeps state"});
+  CHECK(has(best_table(best_trials(store, {})),
+            "\ntrial 3: the plain kernel was not timed: it keeps state\n"));
+}
+
 TEST_CASE("best tells a person what the gate of a trial did not look at") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
@@ -73,7 +97,8 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
   const auto expected = nlohmann::json::parse(R"([{"trial":2,"space":"l4","device":"emulator:l4",
     "arch":"sm_89","config":{"template":"mma","BLOCK_M":2},
     "time_us":{"median":80.5,"low":79.695,"high":81.305,"kind":"predicted"},
-    "verdict":"passed","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null}])");
+    "verdict":"passed","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null,
+    "plain_us":null}])");
   CHECK(json == expected);
 }
 

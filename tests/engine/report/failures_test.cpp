@@ -30,7 +30,7 @@ TEST_CASE("failures: the commonest reason first, shown by what most of its trial
   Store store(folder / "a.db", Store::Mode::write);
   const std::int64_t run = store.begin_run(a_run());
   REQUIRE(run == 1);
-  CHECK(failure_groups(store, run).empty());
+  CHECK(failure_groups(store.trials(run)).empty());
   CHECK(common_failures(*store.run(run), 0, {}, "a.db").empty());
 
   store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
@@ -40,7 +40,7 @@ TEST_CASE("failures: the commonest reason first, shown by what most of its trial
   fail(store, 5, "compile", "compile_error", "k.cu(134): `FOO` is undefined");
   fail(store, 6, "resources", "spill", "spills 16 bytes\x1b[31m");
 
-  const auto groups = failure_groups(store, run);
+  const auto groups = failure_groups(store.trials(run));
   REQUIRE(groups.size() == 3);
   CHECK(groups[0].finding == "compile_error");
   CHECK(groups[0].count == 3);

@@ -1,4 +1,4 @@
-// Workers that are killed from outside: it is nobody's fault but the machine's.
+// Workers that are killed or stopped from outside: it is nobody's fault but the machine's.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,6 +17,7 @@
 
 #include "engine/util/error.hpp"
 #include "engine/util/process.hpp"
+#include "engine/util/stopwatch.hpp"
 #include "engine/worker/remote_compiler.hpp"
 #include "engine/worker/remote_device.hpp"
 #include "tests/engine/worker/workers.hpp"
@@ -48,8 +49,8 @@ std::vector<pid_t> children() {
   return found;
 }
 
-void kill_children() {
-  for (const pid_t child : children()) kill(child, SIGKILL);
+void kill_children(int signal = SIGKILL) {
+  for (const pid_t child : children()) kill(child, signal);
 }
 
 std::unique_ptr<Device> open_killable() {
@@ -117,6 +118,55 @@ TEST_CASE("a compiler that is killed from outside has not been ended by its sour
   const auto next = compiler->compile({{"good", "k", ""}, "sm_89", BinaryKind::ptx, {}});
   REQUIRE(next.has_value());
   CHECK(next->image.bytes == "good");
+}
+
+TEST_CASE("a worker that is stopped from outside is ended soon, as the machine's doing") {
+  const auto device = open_killable();
+  std::array<std::byte, 4> bytes{};
+  const BufferHandle buffer = device->allocate(sizeof bytes);
+  REQUIRE(device->write(buffer, 0, bytes));
+  // For a moment: nothing comes of it.
+  kill_children(SIGSTOP);
+  std::thread other([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    kill_children(SIGCONT);
+  });
+  CHECK(device->read(buffer, 0, bytes));
+  other.join();
+  CHECK(device->deaths().empty());
+  // For good; the deadline is half an hour.
+  kill_children(SIGSTOP);
+  const Stopwatch watch;
+  CHECK(test::has(test::message_of<MachineError>([&] { (void)device->read(buffer, 0, bytes); }),
+                  "stopped by a signal (SIGSTOP)"));
+  CHECK(watch.milliseconds() < 60'000);
+  REQUIRE(device->deaths().size() == 1);
+  CHECK(device->deaths().back().kind == FaultKind::killed);
+  device->release(buffer);
+  CHECK(counts(*device));
+}
+
+TEST_CASE("a worker that is stopped at its deadline has not hung") {
+  RemoteOptions options;
+  options.words = test::bad_worker({"--device", "l4"});
+  options.deadlines.copy = std::chrono::milliseconds(700);
+  const auto device = open_remote(options);
+  std::array<std::byte, 4> bytes{};
+  const BufferHandle buffer = device->allocate(sizeof bytes);
+  kill_children(SIGSTOP);
+  CHECK_THROWS_AS((void)device->write(buffer, 0, bytes), MachineError);
+  REQUIRE(device->deaths().size() == 1);
+  CHECK(device->deaths().back().kind == FaultKind::killed);
+}
+
+TEST_CASE("a compiler that is stopped from outside has not hung over its source") {
+  RemoteCompilerOptions options{test::bad_worker({"--compile"})};
+  options.deadline = std::chrono::minutes(30);
+  const auto compiler = open_remote_compiler(options);
+  kill_children(SIGSTOP);
+  const auto outcome = compiler->compile({{"good", "k", ""}, "sm_89", BinaryKind::ptx, {}});
+  REQUIRE(outcome.has_value());
+  CHECK(outcome->image.bytes == "good");
 }
 
 TEST_CASE("kills are borne until there have been many, and for long") {

@@ -30,7 +30,8 @@ bool is_asynchronous(const LaunchContext& context) {
   });
 }
 
-// Agents whose reads a place of shared memory remembers: the warps, and what reads for them.
+// Agents whose reads a place of shared memory remembers: the warps, and what reads for them. Copies
+// that an mbarrier ends read as its agent; a place has few of those.
 std::uint32_t readers(const LaunchContext& context, std::uint32_t warps) {
   return is_asynchronous(context) ? 3 * warps + 2 : warps;
 }
@@ -45,8 +46,6 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       copies_(ctas * warps_of(context)),
       barriers_(ctas),
       global_(*context.between_blocks) {
-  // These come next after the warps, and mbarriers after them: agents are told apart as readers by
-  // the lowest bits of their numbers.
   for (auto& warps : grouped_) {
     warps.resize(clocks_.warps());
     if (!is_asynchronous(context)) continue;

@@ -59,7 +59,7 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
         own ? static_cast<std::uint32_t>(std::countr_zero(lanes & ~writer)) : stamp.lane;
     if (!filter.is_benign({cell.write, true, false, lane, place.offset, place.bytes})) return false;
   }
-  const std::size_t slot = stamp.agent & (slots_ - 1);
+  const std::size_t slot = slot_of(stamp.agent, place);
   const std::uint64_t bit = std::uint64_t{1} << slot;
   Read& read = place.cells->reads[place.index * slots_ + slot];
   if ((cell.readers & bit) != 0 && read.stamp.time == stamp.time &&
@@ -73,6 +73,17 @@ bool SharedShadow::read_cell(const Viewer& viewer, const Stamp& stamp, std::uint
     cell.readers |= bit;
   }
   return true;
+}
+
+std::size_t SharedShadow::slot_of(std::uint16_t agent, const Place& place) const {
+  const std::uint64_t used = place.cells->cells[place.index].readers;
+  const Read* const reads = &place.cells->reads[place.index * slots_];
+  const std::size_t first = agent & (slots_ - 1);
+  for (std::size_t slot = first;;) {
+    if ((used >> slot & 1U) == 0 || reads[slot].stamp.agent == agent) return slot;
+    slot = (slot + 1) & (slots_ - 1);
+    if (slot == first) return first;
+  }
 }
 
 bool SharedShadow::check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,

@@ -81,7 +81,7 @@ struct Viewer {
 // cells as wide as the narrowest access so far.
 class SharedShadow {
  public:
-  // `readers`: agents whose reads are told apart; of more, some are forgotten.
+  // `readers`: agents whose reads of one place are told apart; of more, some are forgotten.
   SharedShadow(std::size_t bytes, std::uint32_t readers);
 
   // One lane's access of `bytes` (1 to 16, or a multiple of 16) at a multiple of as much (of 16).
@@ -124,6 +124,8 @@ class SharedShadow {
 
   bool read_cell(const Viewer& viewer, const Stamp& stamp, std::uint32_t lanes, const Place& place,
                  RaceFilter& filter);
+  // Where an agent's read is kept, or may be: in the place of another only where all are taken.
+  std::size_t slot_of(std::uint16_t agent, const Place& place) const;
   bool check_write(const Viewer& viewer, const Stamp& stamp, const Place& place,
                    RaceFilter& filter);
   void narrow(std::size_t unit);

@@ -266,6 +266,48 @@ TEST_CASE("a baseline that is none of the space's is a person's error") {
   CHECK(test::has(message, "plain, near"));
 }
 
+TEST_CASE("without a preset the run's first trial that passed is the baseline") {
+  const TuningTask bare = test::toy_project(
+      {{"presets:\n  plain: {template: toy, BLOCK: 32, WORK: 21, FACTOR: 2, COMPILES: true, "
+        "NAME: a}\n",
+        ""}});
+  std::vector<TrialRow> trials(3, trial());
+  Config config = Config::from_json(kAblated);
+  trials[2].config_json = config.to_json();
+  config.set("BLOCK", std::int64_t{32});
+  trials[0].config_json = config.to_json();
+  trials[1].config_json = R"({"template":"other"})";
+  for (std::size_t i = 0; i < trials.size(); ++i) trials[i].id = static_cast<std::int64_t>(i) + 5;
+  const auto passed = [&](std::initializer_list<std::size_t> which) {
+    for (TrialRow& each : trials) each.outcome = Outcome::failed;
+    for (const std::size_t i : which) trials[i].outcome = Outcome::passed;
+    return first_passed(trials, trials[2]);
+  };
+  CHECK_FALSE(passed({1}));     // of another template
+  CHECK_FALSE(passed({1, 2}));  // the trial itself
+  const auto first = passed({0, 1, 2});
+  REQUIRE(first);
+  CHECK(first->id == 5);
+
+  const auto device = measuring();
+  TellingCompiler compiler;
+  CompilePool pool(compiler, 2);
+  const auto ablated = [&](const AblationOptions& options) {
+    return ablate(bare, trials[2], *device, pool, options, [](const std::string&) {});
+  };
+  const Ablation found = ablated({.baseline = {}, .first = first});
+  CHECK(found.baseline_trial == 5);
+  CHECK(baseline_words(found) == "trial 5, the run's first that passed");
+  check_ratio(row_of(found, AblationKind::back, {"BLOCK"}), 1.1);
+  RunRow run;
+  run.shape_json = "{}";
+  CHECK(read_ablation(ablation_json(found, run), "x").baseline_trial == 5);
+  CHECK(test::has(test::message_of<UserError>([&] { ablated({}); }),
+                  "has no preset of the template toy to compare the trial with, and no trial"));
+  CHECK(test::has(test::message_of<UserError>([&] { ablated({.baseline = "x", .first = first}); }),
+                  "has no preset of the template toy: leave out --baseline"));
+}
+
 TEST_CASE("the table keeps to the page; the JSON reads back as what was written") {
   const auto device = measuring();
   const Ablation found = ablate_toy(*device, {.baseline = {}, .all_genes = true});

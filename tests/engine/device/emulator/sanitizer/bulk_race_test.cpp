@@ -99,6 +99,42 @@ TEST_CASE("the source of a bulk store is free when its group has been read") {
   found(before + "STORED:\n", "sync", "exits while what it has begun is under way");
 }
 
+TEST_CASE("a copy that reads a place does not hide the threads that read it before") {
+  // Who reads is numbered: threads' warps, what reads for them, mbarriers. These and `bar` are 60,
+  // so that the numbers of some readers are alike in their lowest bits.
+  std::string barriers = ".shared .align 8 .b64 bars[59];\n@%p1 bra MADE_ALL;\n";
+  for (int i = 0; i < 59; ++i)
+    barriers += "mbarrier.init.shared::cta.b64 [bars+" + std::to_string(8 * i) + "], 1;\n";
+  barriers += "fence.mbarrier_init.release.cluster;\nMADE_ALL: bar.sync 0;\n";
+  const auto kernel_of = [&](const std::string& copy, const std::string& told,
+                             const std::string& heard) {
+    return ".shared .align 4 .b32 flag;\n" + barriers + kOwnWord +
+           "st.shared.u32 [%r5], %r1; @!%p1 st.shared.u32 [flag], 0;\n" + kFence +
+           "bar.sync 0; setp.ge.u32 %p3, %r1, 32; @%p3 bra SECOND;\n"
+           "ld.shared.u32 %r6, [%r5];\n" +
+           told + "bra END;\nSECOND: setp.ge.u32 %p3, %r1, 64; @%p3 bra END;\n" + heard +
+           "setp.ne.u32 %p3, %r1, 32; @%p3 bra END; mov.u32 %r2, box;\n" + copy +
+           "st.shared.u32 [%r2], 7;\nEND:\n";
+  };
+  const std::string store =
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 128;\n"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n";
+  const std::string move =
+      "mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], 128; mov.u32 %r3, bar;\n"
+      "add.u32 %r7, %r2, 1024; cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx"
+      "::bytes [%r7], [%r2], 128, [%r3];\n" +
+      kWaitForBarrier;
+  for (const std::string& copy : {store, move}) {
+    const std::string meet = "bar.sync 1, 64;\n";
+    CHECK(accused(kernel_of(copy, meet, meet)) == "");
+    // A flag without a fence makes sure which one comes first, and orders nothing.
+    found(kernel_of(copy, "st.volatile.shared.u32 [flag], 1;\n",
+                    "FLAG: ld.volatile.shared.u32 %r6, [flag]; setp.eq.u32 %p2, %r6, 0;\n"
+                    "@%p2 bra FLAG;\n"),
+          "race", "read it in ld.shared");
+  }
+}
+
 TEST_CASE("a bulk store of what nobody has written") {
   found(kOwnWord + "setp.eq.u32 %p3, %r1, 5; @!%p3 st.shared.u32 [%r5], %r1;\n" + kFence +
             "bar.sync 0;\n" + kStore + kWaitStore + "STORED:\n",

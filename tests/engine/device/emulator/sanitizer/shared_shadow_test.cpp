@@ -1,5 +1,7 @@
 #include "engine/device/emulator/shadow/shared_shadow.hpp"
 
+#include <array>
+
 #include <doctest/doctest.h>
 
 using namespace fa_tune::emulator;
@@ -81,6 +83,24 @@ TEST_CASE("a write waits for every reader, not only for the last") {
   scene.clocks.release(1, {}, met);
   scene.clocks.acquire(0, {}, met);
   CHECK(scene.write(0, 0, 0, 16));
+}
+
+TEST_CASE("readers are told apart whatever their numbers, as many as there are places for") {
+  SharedScene scene(2, 4);
+  for (int i = 0; i < 8; ++i) scene.clocks.add_agent();
+  constexpr std::array<std::uint16_t, 4> kReaders{0, 4, 8, 5};  // all but one alike modulo 4
+  for (const std::uint16_t reader : kReaders) {
+    const Stamp stamp{scene.clocks.time(reader), 9, reader, 0, {}};
+    CHECK(scene.cells.read(scene.viewer(0), stamp, 0, 16, scene.filter));
+    if (reader != 0) scene.clocks.learn(1, {}, reader, scene.clocks.time(reader));
+  }
+  CHECK_FALSE(scene.write(1, 0, 0, 16));
+  REQUIRE(scene.filter.conflicts.size() == 1);
+  CHECK(scene.filter.conflicts[0].before.agent == 0);
+  Clock met;
+  scene.clocks.release(0, {}, met);
+  scene.clocks.acquire(1, {}, met);
+  CHECK(scene.write(1, 0, 0, 16));
 }
 
 TEST_CASE("lanes of a warp are ordered where they have met") {
