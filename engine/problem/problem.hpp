@@ -8,7 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/source/source_lines.hpp"
 #include "engine/yaml/value.hpp"
+
+namespace fa_tune::kernel {
+class Template;
+}  // namespace fa_tune::kernel
 
 namespace fa_tune::problem {
 
@@ -200,6 +205,10 @@ class Problem {
   virtual std::vector<std::string> constant_names() const { return {}; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
+  // That kernel, to be looked at before it is run; nothing where there is none.
+  virtual const kernel::Template* reference() const { return nullptr; }
+  // Where the lines of a space's sources come from, for messages.
+  virtual void locate(const source::SourceMaps& lines) { static_cast<void>(lines); }
   // By value, for those that keep it. NOLINTNEXTLINE(performance-unnecessary-value-param)
   virtual void use_reference(std::shared_ptr<ReferenceRunner> runner) { static_cast<void>(runner); }
 

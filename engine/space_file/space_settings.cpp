@@ -142,7 +142,11 @@ SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& chan
 
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   if (changes.empty()) return file;
-  if (file.problem_kind == kCustomProblem) return with_sizes(file, changes);
+  if (file.problem_kind == kCustomProblem) {
+    SpaceFile changed = with_sizes(file, changes);
+    changed.source_lines = file.source_lines;
+    return changed;
+  }
   const YamlNode root = YamlNode::parse(file.text, file.path);
   const YamlNode& problem = root.at("problem");
   Settings settings;
@@ -175,8 +179,10 @@ SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& c
   const std::string text =
       fmt::format("{}{}{}", fmt::join(before, ""),
                   problem_text(problem.at("kind").text("kind"), settings), fmt::join(after, ""));
-  return parse_space_file(text,
-                          file.path.string() + fmt::format(" (with {})", fmt::join(changes, ", ")));
+  SpaceFile changed = parse_space_file(
+      text, file.path.string() + fmt::format(" (with {})", fmt::join(changes, ", ")));
+  changed.source_lines = file.source_lines;
+  return changed;
 }
 
 }  // namespace fa_tune::space

@@ -11,11 +11,13 @@
 
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/expression/python_expression.hpp"
+#include "engine/source/declarations.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/source/include_flattening.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::community {
@@ -24,6 +26,7 @@ namespace {
 constexpr std::array kAxes = {"x", "y", "z"};
 constexpr std::array kUpper = {"X", "Y", "Z"};
 constexpr const char* kReferenceFile = "reference.cu";
+constexpr const char* kSelf = "self";
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
@@ -44,6 +47,11 @@ class T1Space {
       if (language->text("Language") != "CUDA")
         language->expected("Language", "CUDA: other languages are not compiled here");
     read_sizes();
+    kernel_source_ = kernel_text();
+    if (use_.reference == kSelf)
+      default_ = default_config();
+    else
+      reference_source_ = reference_file();
     std::string name = file_.benchmark.empty() ? file_.path.stem().string() : file_.benchmark;
     std::ranges::replace_if(
         name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '_');
@@ -51,7 +59,17 @@ class T1Space {
     made += problem() + templates() + parameters() + constraints() + presets();
     // The reference is named on the command line, so it may lie anywhere.
     return made + fmt::format("files:\n{}{}", space::carried(kReferenceFile, reference_text()),
-                              space::carried(file_.kernel_file, kernel_text()));
+                              space::carried(file_.kernel_file, kernel_source_.text));
+  }
+
+  // Where the lines of the two come from.
+  source::SourceMaps lines() const {
+    const std::string before = reference_defines();
+    return {{file_.kernel_file, kernel_source_.lines},
+            {kReferenceFile,
+             (default_ ? kernel_source_ : reference_source_)
+                 .lines.with_inserted(1, static_cast<int>(std::ranges::count(before, '\n')),
+                                      "the #define lines")}};
   }
 
  private:
@@ -117,8 +135,6 @@ class T1Space {
                          t1_number(*value, type));
     }
     if (memory != "Vector") node.at("MemoryType").expected("MemoryType", "Vector or Scalar");
-    const YamlNode* kind = t1_given(node, "MemType");
-    const bool constant = kind != nullptr && kind->text("MemType") == "Constant";
     const YamlNode* access = t1_given(node, "AccessType");
     const std::string how = access == nullptr ? "ReadWrite" : access->text("AccessType");
     const std::string role = how == "ReadOnly" ? "input" : how == "WriteOnly" ? "output" : "inout";
@@ -127,7 +143,7 @@ class T1Space {
     return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}{}}}\n", name, type,
                        to_json(Value(expression(node.at("Size"), "Size", "", false))), role,
                        role == "output" ? "" : ", fill: " + t1_fill(node, type),
-                       constant ? ", constant: true" : "");
+                       is_constant(node) ? ", constant: true" : "");
   }
 
   std::string problem() const {
@@ -137,17 +153,46 @@ class T1Space {
     if (sizes_.empty()) made += "problem_size_x: 1";
     made += "}\n  arguments:\n";
     for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) made += argument(node);
+    const std::string name = reference_kernel();
+    return made +
+           fmt::format("  reference:\n    source: {}\n    kernel: {}\n    launch: {}\n",
+                       kReferenceFile, to_json(Value(name)), reference_launch()) +
+           all_arguments(default_ ? kernel_source_.text : reference_source_.text, name);
+  }
+
+  std::string reference_launch() const {
+    if (default_) return with_defaults(launch());
     std::vector<std::string> grid, block;
     for (std::size_t i = 0; i < dimensions(); ++i) {
       block.push_back(std::to_string(reference_block(i)));
       grid.push_back(
           fmt::format("\"ceil_div(problem.problem_size_{}, {})\"", kAxes[i], block.back()));
     }
-    return made + fmt::format(
-                      "  reference:\n    source: {}\n    kernel: {}\n"
-                      "    launch: {{grid: [{}], block: [{}]}}\n",
-                      kReferenceFile, reference_kernel(), fmt::join(grid, ", "),
-                      fmt::join(block, ", "));
+    return fmt::format("{{grid: [{}], block: [{}]}}", fmt::join(grid, ", "),
+                       fmt::join(block, ", "));
+  }
+
+  // Kernel Tuner gives a kernel all arguments, those for `__constant__` variables too, and a launch
+  // by it may have more than the kernel takes. Ours has as many.
+  std::string all_arguments(const std::string& text, const std::string& kernel) const {
+    std::vector<std::string> names;
+    bool some_constant = false;
+    for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) {
+      names.push_back(node.at("Name").name("Name"));
+      some_constant = some_constant || is_constant(node);
+    }
+    const std::string function = kernel.substr(0, kernel.find('<'));
+    const auto takes_all = [&](const source::KernelDeclaration& each) {
+      return each.name == function && each.count == names.size();
+    };
+    if (!some_constant || !std::ranges::any_of(source::declarations(text).kernels, takes_all))
+      return "";
+    return fmt::format("    arguments: [{}]\n", fmt::join(names, ", "));
+  }
+
+  static bool is_constant(const YamlNode& argument) {
+    const YamlNode* kind = t1_given(argument, "MemType");
+    return kind != nullptr && kind->text("MemType") == "Constant";
   }
 
   std::size_t dimensions() const { return std::max<std::size_t>(sizes_.size(), 1); }
@@ -155,6 +200,14 @@ class T1Space {
   int reference_block(std::size_t axis) const {
     constexpr int kBlocks[3][3] = {{256, 1, 1}, {32, 8, 1}, {32, 4, 2}};
     return kBlocks[dimensions() - 1][axis];
+  }
+
+  // Whether the file says how large a block is; else Kernel Tuner takes 256 threads, and as many
+  // blocks as there are elements.
+  bool is_sized(std::size_t axis) const {
+    const YamlNode* local = t1_given(kernel_, "LocalSize");
+    return (local != nullptr && t1_given(*local, kUpper[axis]) != nullptr) ||
+           parameter(fmt::format("block_size_{}", kAxes[axis])) != nullptr;
   }
 
   std::string block_size(std::size_t axis) const {
@@ -168,15 +221,10 @@ class T1Space {
   std::string grid_size(std::size_t axis) const {
     if (axis < sizes_.size()) {
       const std::string size = fmt::format("problem.problem_size_{}", kAxes[axis]);
-      const YamlNode* divisors = t1_given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
-      if (divisors == nullptr) return fmt::format("ceil_div({}, {})", size, block_size(axis));
-      std::string product = "1";
-      for (const YamlNode& each : divisors->items("GridDiv"))
-        product += " * (" + expression(each, "GridDiv", "problem.", true) + ")";
-      return fmt::format("ceil_div({}, {})", size, product);
+      return fmt::format("ceil_div({}, {})", size, divisor(axis));
     }
     const YamlNode* global = sizes_.empty() ? t1_given(kernel_, "GlobalSize") : nullptr;
-    const YamlNode* size = global == nullptr ? nullptr : t1_given(*global, kUpper[axis]);
+    const YamlNode* size = global == nullptr ? nullptr : of_axis(*global, axis);
     if (size == nullptr) {
       if (sizes_.empty() && axis == 0) kernel_.fail("expected a ProblemSize, or a GlobalSize");
       return "1";
@@ -188,38 +236,72 @@ class T1Space {
                : all;
   }
 
-  std::string templates() const {
-    if (file_.kernel_file.empty()) kernel_.fail("expected a KernelFile");
+  // An empty list of divisors is none. Without any it is the block's size, where that is known.
+  std::string divisor(std::size_t axis) const {
+    const YamlNode* divisors = t1_given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
+    const auto told = [&](const YamlNode& each) {
+      return expression(each, "GridDiv", "problem.", true);
+    };
+    if (divisors != nullptr && divisors->is_scalar()) return told(*divisors);
+    if (divisors == nullptr || divisors->items("GridDiv").empty())
+      return is_sized(axis) ? block_size(axis) : "1";
+    std::string product = "1";
+    for (const YamlNode& each : divisors->items("GridDiv")) product += " * (" + told(each) + ")";
+    return product;
+  }
+
+  // {"X": .., "Y": ..}, a list, or one size.
+  static const YamlNode* of_axis(const YamlNode& sizes, std::size_t axis) {
+    if (sizes.is_scalar()) return axis == 0 ? &sizes : nullptr;
+    if (!sizes.is_list()) return t1_given(sizes, kUpper[axis]);
+    const auto& all = sizes.items("GlobalSize");
+    return axis < all.size() ? &all[axis] : nullptr;
+  }
+
+  std::string launch() const {
     std::vector<std::string> grid, block;
     for (std::size_t i = 0; i < 3; ++i) {
       grid.push_back(to_json(Value(grid_size(i))));
       block.push_back(to_json(Value(block_size(i))));
     }
-    std::string made = fmt::format(
-        "templates:\n  kernel:\n    source: {}\n    kernel: {}\n"
-        "    launch: {{grid: [{}], block: [{}]",
-        to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)), fmt::join(grid, ", "),
-        fmt::join(block, ", "));
+    std::string made =
+        fmt::format("{{grid: [{}], block: [{}]", fmt::join(grid, ", "), fmt::join(block, ", "));
     if (const YamlNode* shared = t1_given(kernel_, "SharedMemory"))
       made += ", shared: " + to_json(Value(expression(*shared, "SharedMemory", "problem.", true)));
-    return made + "}\n" + options() + conventional_defines();
+    return made + "}";
+  }
+
+  std::string templates() const {
+    if (file_.kernel_file.empty()) kernel_.fail("expected a KernelFile");
+    return fmt::format("templates:\n  kernel:\n    source: {}\n    kernel: {}\n    launch: {}\n",
+                       to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)),
+                       launch()) +
+           all_arguments(kernel_source_.text, file_.kernel_name) + options() +
+           conventional_defines();
   }
 
   // What Kernel Tuner defines beside the parameters, those that the source names: kernel_tuner as
   // 1, block_size_x, ... and grid_size_x, ..., these for the file's own ProblemSize.
-  std::string conventional_defines() const {
-    std::vector<std::string> names, lines;
-    const std::string source = kernel_text();
+  std::vector<std::pair<std::string, std::string>> conventional_names() const {
+    std::vector<std::pair<std::string, std::string>> names;
     const auto define = [&](const std::string& name, const std::string& as) {
-      if (parameter(name) != nullptr || !names_word(source, name)) return;
-      names.push_back(name);
-      lines.push_back(fmt::format("      {}: {}\n", name, to_json(Value(as))));
+      if (parameter(name) == nullptr && names_word(kernel_source_.text, name))
+        names.emplace_back(name, as);
     };
     define("kernel_tuner", "1");
     for (std::size_t i = 0; i < 3; ++i)
       define(fmt::format("block_size_{}", kAxes[i]), with_own_sizes(block_size(i)));
     for (std::size_t i = 0; i < 3; ++i)
       define(fmt::format("grid_size_{}", kAxes[i]), with_own_sizes(grid_size(i)));
+    return names;
+  }
+
+  std::string conventional_defines() const {
+    std::vector<std::string> names, lines;
+    for (const auto& [name, as] : conventional_names()) {
+      names.push_back(name);
+      lines.push_back(fmt::format("      {}: {}\n", name, to_json(Value(as))));
+    }
     if (names.empty()) return "";
     return fmt::format("    derived:\n{}    defines: [{}]\n", fmt::join(lines, ""),
                        fmt::join(names, ", "));
@@ -289,13 +371,33 @@ class T1Space {
     return made.empty() ? "" : "presets:\n" + made;
   }
 
-  std::string reference_source() const {
+  // Its own preset, else the first value of each parameter, else the first config that is valid.
+  Config default_config() const {
+    if (!file_.parts.presets.empty()) return file_.parts.presets[0].config;
+    const space::Space space = space::Space::build(file_.parts);
+    Config first;
+    for (const space::Parameter& each : file_.parts.parameters)
+      first.set(each.name, each.values[0]);
+    Random random(1);
+    return space.nearest(first, random);
+  }
+
+  // A text of expressions with the default config's values in the places of its parameters.
+  std::string with_defaults(const std::string& text) const {
+    return source::with_words(text, [this](const std::string& word) {
+      const Value* value = default_->find(word);
+      return value == nullptr ? word : to_text(*value);
+    });
+  }
+
+  source::FlatText reference_file() const {
     const auto folder = std::filesystem::absolute(use_.reference).parent_path();
-    return source::flatten_includes(std::filesystem::absolute(use_.reference), folder);
+    return source::flatten(std::filesystem::absolute(use_.reference), folder);
   }
 
   std::string reference_kernel() const {
-    const std::vector<std::string> names = source::global_functions(reference_source());
+    if (default_) return with_defaults(file_.kernel_name);
+    const std::vector<std::string> names = source::global_functions(reference_source_.text);
     if (names.size() == 1) return names[0];
     if (std::ranges::find(names, file_.kernel_name) != names.end()) return file_.kernel_name;
     throw UserError(fmt::format(
@@ -305,22 +407,44 @@ class T1Space {
   }
 
   std::string reference_text() const {
+    return reference_defines() + (default_ ? kernel_source_ : reference_source_).text;
+  }
+
+  // What the kernel itself is told, with the values of its default config.
+  std::string default_defines() const {
+    std::string lines;
+    for (const auto& [name, value] : default_->settings())
+      lines += fmt::format("#define {} {}\n", name,
+                           value == Value(true)    ? "1"
+                           : value == Value(false) ? "0"
+                                                   : to_text(value));
+    for (const auto& [name, as] : conventional_names()) {
+      const auto value = expression::Expression::parse(with_defaults(as));
+      lines += fmt::format("#define {} {}\n", name, value.evaluate_integer([](const std::string&) {
+        return static_cast<const Value*>(nullptr);
+      }));
+    }
+    return lines;
+  }
+
+  std::string reference_defines() const {
+    if (default_) return default_defines();
     std::string lines = "#define kernel_tuner 1\n";
     for (std::size_t i = 0; i < dimensions(); ++i)
       lines += fmt::format("#define block_size_{} {}\n", kAxes[i], reference_block(i));
     for (const space::Parameter& each : file_.parts.parameters)
       if (each.values.size() == 1 && !each.name.starts_with("block_size_"))
         lines += fmt::format("#define {} {}\n", each.name, to_text(each.values[0]));
-    return lines + reference_source();
+    return lines;
   }
 
-  std::string kernel_text() const {
+  source::FlatText kernel_text() const {
     const YamlNode& name = kernel_.at("KernelFile");
     const auto folder = std::filesystem::absolute(file_.path).parent_path();
     std::error_code error;
     if (!std::filesystem::is_regular_file(folder / file_.kernel_file, error))
       name.fail("there is no file " + quote_text((folder / file_.kernel_file).string()));
-    return source::flatten_includes(folder / file_.kernel_file, folder);
+    return source::flatten(folder / file_.kernel_file, folder);
   }
 
   YamlNode root_;
@@ -328,13 +452,18 @@ class T1Space {
   T1File file_;
   T1Use use_;
   std::vector<std::int64_t> sizes_;
+  source::FlatText kernel_source_, reference_source_;
+  std::optional<Config> default_;  // where the kernel is its own reference
 };
 
 }  // namespace
 
 std::string t1_as_space(const std::string& text, const std::filesystem::path& path,
-                        const T1Use& use) {
-  return T1Space(text, path, use).text();
+                        const T1Use& use, source::SourceMaps* lines) {
+  T1Space space(text, path, use);
+  std::string made = space.text();
+  if (lines != nullptr) *lines = space.lines();
+  return made;
 }
 
 }  // namespace fa_tune::community

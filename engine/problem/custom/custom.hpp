@@ -41,6 +41,10 @@ class CustomProblem final : public Problem {
   double flop(const Constants& shape) const override;
   double bytes(const Constants& shape) const override;
   bool wants_reference() const override { return spec_.reference.has_value(); }
+  const kernel::Template* reference() const override {
+    return spec_.reference ? &*spec_.reference : nullptr;
+  }
+  void locate(const source::SourceMaps& lines) override;
   void use_reference(std::shared_ptr<ReferenceRunner> runner) override {
     runner_ = std::move(runner);
   }

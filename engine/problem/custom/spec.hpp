@@ -33,8 +33,8 @@ namespace fa_tune::problem {
 //       kernel: scale_add_plain
 //       launch: {grid: ["ceil_div(problem.n, 256)"], block: [256]}
 //
-// A buffer with `constant: true` is no argument: it is what the `__constant__` variable of its name
-// holds, 64 KiB at most. Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with
+// A buffer with `constant: true` is what the `__constant__` variable of its name holds, 64 KiB at
+// most. It is no argument, unless the `arguments` of a template or the reference list it. Types are f16, bf16, f32, f64 and i32. What has a shape is a buffer, with
 // the role input (if none is given), output, inout or workspace; what has a value is a scalar.
 // Shapes and values are expressions of the sizes (a value may be a real number).
 //

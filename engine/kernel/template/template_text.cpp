@@ -1,0 +1,76 @@
+// What a template's manifest and its CUDA text have to say of each other.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/kernel/template/template.hpp"
+#include "engine/source/declarations.hpp"
+#include "engine/source/identifier_substitution.hpp"
+#include "engine/util/error.hpp"
+
+namespace fa_tune::kernel {
+
+void Template::take_text(const std::string& cuda_text) {
+  cuda_text_ = cuda_text;
+  // Lines of a text that is several files are not those of one.
+  const bool is_one_file = !cuda_text.contains("// ---- end of ");
+  lines_ = source::SourceLines::of_file(is_one_file ? source_name_
+                                                    : source_name_ + " with its includes");
+  if (!kernel_.contains('<')) return;
+  const source::Declarations found = source::declarations(cuda_text_);
+  for (auto word = source::next_word(kernel_, kernel_.find('<')); word;
+       word = source::next_word(kernel_, word->end())) {
+    const std::string name(word->text);
+    if (!found.template_parameters.contains(name) ||
+        std::ranges::find(parameters_, name) == parameters_.end() ||
+        std::ranges::find(template_parameters_, name) != template_parameters_.end())
+      continue;
+    template_parameters_.push_back(name);
+  }
+}
+
+void Template::require_no_conditions() const {
+  if (template_parameters_.empty()) return;
+  const source::Declarations found = source::declarations(cuda_text_);
+  for (const std::string& name : template_parameters_)
+    if (const auto used = found.conditions.find(name); used != found.conditions.end())
+      throw UserError(fmt::format(
+          "{}kernel: {} is a template parameter at {}, so it is not #defined, and {} asks for it "
+          "with an #if: give one of the two another name",
+          prefix(kernel_mark_), name, place_of(found.template_parameters.at(name)),
+          place_of(used->second)));
+}
+
+std::string Template::place_of(int line) const {
+  const source::SourceLines::Place place = lines_.at(line);
+  return place.file + ":" + std::to_string(place.line);
+}
+
+std::optional<std::vector<std::string>> Template::argument_names() const {
+  std::vector<std::string> names;
+  for (const Argument& argument : arguments_) {
+    if (argument.when) return std::nullopt;
+    names.push_back(argument.name);
+  }
+  return names;
+}
+
+std::vector<std::string> Template::options(const Config& config) const {
+  std::vector<std::string> all;
+  for (const source::CompileOption& option : options_)
+    all.push_back(source::with_value(option, [&](const std::string& name) {
+      const Value* value = config.find(name);
+      return value == nullptr ? name : to_text(*value);
+    }));
+  return all;
+}
+
+std::vector<std::string> Template::parameters_of_options() const {
+  std::vector<std::string> names;
+  for (const source::CompileOption& option : options_)
+    if (std::string name = source::named_value(option); !name.empty())
+      names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace fa_tune::kernel
