@@ -9,7 +9,7 @@ namespace fa_tune::source {
 namespace {
 
 // How far a parameter list is followed: a text of nothing but their beginnings must not take long.
-constexpr std::size_t kLongestList = 8192;
+constexpr std::size_t kLongestList = 4096;
 
 // The text with blanks in place of comments and of what is quoted. Lines stay where they are.
 std::string plain_text(std::string_view text) {
@@ -164,12 +164,15 @@ class Scanner {
   // What stands between commas that are in no brackets.
   static std::vector<std::string> pieces(std::string_view list) {
     std::vector<std::string> found;
-    int depth = 0;
-    if (skip_blanks(list, 0) < list.size()) found.emplace_back();
+    int angles = 0, others = 0;
+    if (skip_blanks(list, 0) == list.size()) return found;
+    found.emplace_back();
     for (const char c : list) {
-      if (std::string_view("([{<").contains(c)) ++depth;
-      if (std::string_view(")]}>").contains(c)) --depth;
-      if (c == ',' && depth == 0)
+      if (std::string_view("([{").contains(c)) ++others;
+      if (std::string_view(")]}").contains(c)) --others;
+      if (c == '<' && others == 0) ++angles;
+      if (c == '>' && others == 0) --angles;
+      if (c == ',' && angles == 0 && others == 0)
         found.emplace_back();
       else
         found.back() += c;

@@ -109,28 +109,54 @@ std::string problem_text(const std::string& kind, const Settings& settings) {
   return text;
 }
 
-// The text with the number that stands at a place of it exchanged.
-std::string exchange(const std::string& text, const YamlNode& number, const std::string& value) {
-  const Mark mark = number.text_mark();
+std::size_t place_of(const std::string& text, const Mark& mark) {
   std::size_t at = 0;
   for (int line = 1; line < mark.line; ++line) at = text.find('\n', at) + 1;
-  at += static_cast<std::size_t>(mark.column - 1);
+  return at + static_cast<std::size_t>(mark.column - 1);
+}
+
+// The text with the number that stands at a place of it exchanged.
+std::string exchange(const std::string& text, const YamlNode& number, const std::string& value) {
+  const std::size_t at = place_of(text, number.text_mark());
   return text.substr(0, at) + value + text.substr(at + number.text("size").size());
 }
 
-// A custom problem's timed sizes, in their places: the rest of its section is not made of settings.
-SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& changes) {
+// The text with one entry more in a map of it that has some, the first.
+std::string with_entry(std::string text, const YamlNode& map, const std::string& entry) {
+  const std::size_t open = place_of(text, map.mark());
+  if (text[open] == '{') return text.insert(open + 1, entry + ", ");
+  const Mark& first = map.entries("a map").at(0).key_mark;
+  return text.insert(place_of(text, first),
+                     entry + "\n" + std::string(static_cast<std::size_t>(first.column - 1), ' '));
+}
+
+std::string with_tolerance(const std::string& text, const YamlNode& problem,
+                           const std::string& bound, const std::string& value) {
+  const YamlNode* tolerance = problem.find("tolerance");
+  if (tolerance == nullptr || !tolerance->is_map() || tolerance->entries("tolerance").empty())
+    return with_entry(text, problem, fmt::format("tolerance: {{{}: {}}}", bound, value));
+  if (const YamlNode* number = tolerance->find(bound)) return exchange(text, *number, value);
+  return with_entry(text, *tolerance, bound + ": " + value);
+}
+
+// A custom problem's timed sizes and its tolerance, in their places: the rest of its section is not
+// made of settings.
+SpaceFile with_custom_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   std::string text = file.text;
   for (const std::string& change : changes) {
     const auto [name, value] = read_change(change);
     const YamlNode root = YamlNode::parse(text, file.path);
+    if (name == "tolerance.relative" || name == "tolerance.absolute") {
+      text = with_tolerance(text, root.at("problem"), name.substr(name.find('.') + 1), value);
+      continue;
+    }
     const YamlNode& sizes = root.at("problem").at("sizes");
     const YamlNode& timed = sizes.is_list() ? sizes.items("sizes").at(0) : sizes;
     const YamlNode* number = name.starts_with("sizes.") ? timed.find(name.substr(6)) : nullptr;
     if (number == nullptr || !is_number(value))
       throw UserError(
           fmt::format("--set {}: of a custom problem one of its sizes can be set, as in "
-                      "sizes.{}=1000",
+                      "sizes.{}=1000, and tolerance.relative or tolerance.absolute",
                       quote_text(change), timed.entries("sizes").at(0).key));
     text = exchange(text, *number, value);
   }
@@ -143,7 +169,7 @@ SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& chan
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   if (changes.empty()) return file;
   if (file.problem_kind == kCustomProblem) {
-    SpaceFile changed = with_sizes(file, changes);
+    SpaceFile changed = with_custom_settings(file, changes);
     changed.source_lines = file.source_lines;
     return changed;
   }

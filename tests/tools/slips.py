@@ -65,17 +65,20 @@ ERRORS = [
     # Files.
     (Y, "source: mine.cu", "source: mime.cu", "mine.yaml:14:13: ", "there is no file"),
     (Y, "source: plain.cu", "source: plane.cu", "mine.yaml:11:23: ", "there is no file"),
-    (M, "parts/index.cuh", "part/index.cuh", "mine.yaml:14:13: ", "mine.cu:1: #include 'part/index.cuh' is found neither"),
+    (M, "parts/index.cuh", "part/index.cuh", "mine.yaml:14:13: ",
+     "mine.cu:1: #include 'part/index.cuh' is found neither"),
     (M, '"parts/index.cuh"', '"/etc/passwd"', "mine.yaml:14:13: ", "mine.cu:1: #include '/etc/passwd' is absolute"),
-    (I, "#pragma once", '#include "more.cuh"', "mine.yaml:14:13: ", "index.cuh:1: #include 'more.cuh' is found neither"),
+    (I, "#pragma once", '#include "more.cuh"', "mine.yaml:14:13: ",
+     "index.cuh:1: #include 'more.cuh' is found neither"),
     (Y, "shape: [n]}\n    - {name: y", "shape: [n], fill: {file: x.npy}}\n    - {name: y", "mine.yaml:7:53: ",
      "there is no file"),
     # Names of kernels.
-    (Y, '"scale<PER', '"scal<PER', "mine.yaml:15:14: ", "is called 'scal', did you mean 'scale'?; it has scale (mine.cu:3)"),
+    (Y, '"scale<PER', '"scal<PER', "mine.yaml:15:14: ",
+     "is called 'scal': it has scale (mine.cu:3), did you mean 'scale'?"),
     (Y, "kernel: plain", "kernel: plain2", "mine.yaml:11:41: ",
-     "is called 'plain2', did you mean 'plain'?; it has plain (plain.cu:1)"),
-    (M, "__global__ void scale", "__device__ void scale", "mine.yaml:15:14: ", "is called 'scale'; it has none"),
-    (P, "__global__ ", "", "mine.yaml:11:41: ", "of plain.cu is called 'plain'; it has none"),
+     "is called 'plain2': it has plain (plain.cu:1), did you mean 'plain'?"),
+    (M, "__global__ void scale", "__device__ void scale", "mine.yaml:15:14: ", "is called 'scale': it has none"),
+    (P, "__global__ ", "", "mine.yaml:11:41: ", "of plain.cu is called 'plain': it has none"),
     (Y, '"scale<PER, float>"', "scale", "mine.yaml:15:13: ",
      'scale (mine.cu:3) is a template: name an instance of it, as in "scale<'),
     (Y, "kernel: plain", 'kernel: "plain<float>"', "mine.yaml:11:42: ", "plain (plain.cu:1) is no template"),
@@ -86,8 +89,7 @@ ERRORS = [
     (P, "float a, int n)", "float a, float b, int n)", "mine.yaml:11:41: ",
      "4 arguments (x, y, a, n) where plain (plain.cu:1) has 5 parameters"),
     (Y, "    - {name: a, type: f32, value: 2.5}\n", "", "mine.yaml:14:14: ", "3 arguments (x, y, n) where scale"),
-    (Y, "    launch: {grid: [\"ceil_div(problem.n, BLOCK * PER)", "    arguments: [x, y, b, n]\n    launch: {grid: [\"ceil_div(problem.n, BLOCK * PER)",
-     "mine.yaml:16:23: ", "'b'"),
+    (Y, "    options: [", "    arguments: [x, y, b, n]\n    options: [", "mine.yaml:17:23: ", "'b'"),
     (Y, "{name: a, type", "{name: x, type", "mine.yaml:9:7: ", "'x' is there twice"),
     # Parameters.
     (Y, '"scale<PER, float>"', '"scale<2, float>"', "mine.yaml:15:14: ",
@@ -100,7 +102,8 @@ ERRORS = [
     (Y, "  PER: [1, 2]", "  PE R: [1, 2]", "mine.yaml:20:3: ", "expected a name"),
     (Y, "  PER: [1, 2]", "  PER: [1, two]", "mine.yaml:20:3: ", "PER"),
     # Options.
-    (Y, "=REGS", "=REG", "mine.yaml:17:15: ", "options: 'REG' is neither a value nor a parameter, did you mean 'REGS'?"),
+    (Y, "=REGS", "=REG", "mine.yaml:17:15: ",
+     "options: 'REG' is neither a value nor a parameter, did you mean 'REGS'?"),
     (Y, "--maxrregcount=", "--maxregcount=", "mine.yaml:17:15: ", "expected one of"),
     (Y, "REGS: [32, 64]", "REGS: [32, 64000]", "mine.yaml:17:16: ", "'--maxrregcount=64000' is not among"),
     (Y, "--maxrregcount=REGS", "--include-path=/etc", "mine.yaml:17:15: ", "expected one of"),
@@ -123,13 +126,18 @@ ERRORS = [
 WARNINGS = [
     (Y, "block: [BLOCK]", "block: [BLOCK * 8]", "mine.yaml:16:66: ",
      "4 of 12 valid configs cannot be launched: a constraint can leave them out"),
-    (Y, "block: [BLOCK]", "block: [BLOCK], shared: BLOCK * 400", "mine.yaml:15:14: ", "of 12 valid configs cannot be launched"),
+    (Y, "block: [BLOCK]", "block: [BLOCK], shared: BLOCK * 400", "mine.yaml:15:14: ",
+     "4 of 12 valid configs cannot be launched"),
     (Y, "  REGS: [32, 64]", "  REGS: [32, 64]\n  WIDTH: [1, 2]", "mine.yaml:22:3: ",
-     "parameter WIDTH reaches no kernel of template 'mine': neither its source nor its launch names it; use it there or"),
+     "parameter WIDTH reaches no kernel of template 'mine': neither its source nor its launch names it; use it"),
     (I, "#pragma once", "#define BLOCK 64", "mine.yaml:15:14: ", "BLOCK is #defined at parts/index.cuh:1 too"),
     (M, "__global__ void scale", "#define KERNEL __global__ void\nKERNEL scale", "mine.yaml:15:14: ",
-     "is called 'scale'; it has none, and macros that may make it"),
+     "is called 'scale': it has none, and macros that may make it"),
 ]
+
+# Where the toolkit's headers are: a parameter that one of them uses as a name.
+WITH_HEADERS = (M, "template <int PER", "#include <cub/block/block_reduce.cuh>\ntemplate <int PER",
+                "; the parameter A is also a name in ")
 
 # Right as they are.
 GOOD = [
@@ -196,14 +204,32 @@ for slip in WARNINGS:
 for slip in [(I, "per) {", "per) {"), *GOOD]:  # the first as it is
     plant(*slip)
     look(slip, run("space", "check", Y), 0, "", "")
+if re.search(r"^headers +ok", run("doctor").stdout, re.M):
+    COMPILED.append(WITH_HEADERS)
 for name, text, other, said in COMPILED:
     plant(name, text, other)
+    if (name, text, other, said) == WITH_HEADERS:
+        with open(Y, "w") as file:
+            file.write(SPACE.replace("REGS", "A"))
     ran = run("evolve", "--space", Y, "--device", "emulator:l4", "--budget", "1", "--db", "slips.db", "--no-finals")
     told = ran.stderr + run("failures", "--db", "slips.db").stdout if name != P else ran.stderr
     if said not in re.sub(r"\s+", " ", told):
         fault((name, text, other), f"expected {said}", told)
     if os.path.exists("slips.db"):
         os.remove("slips.db")
+
+# Of an exported file, the line in it.
+plant(I, "per) {", "per) {")
+run("evolve", "--space", Y, "--device", "emulator:l4", "--budget", "1", "--db", "slips.db", "--no-finals")
+run("export", "--db", "slips.db", "--out", "winner.cu")
+with open("winner.cu") as file:
+    head, tail = file.read().rsplit("a * x[i]", 1)  # the comments before the kernel have its text too
+with open("winner.cu", "w") as file:
+    file.write(head + "a * z[i]" + tail)
+line = 1 + head.count("\n")
+told = run("verify", "winner.cu", "--device", "emulator:l4")
+if f'winner.cu({line}): error: identifier "z" is undefined' not in re.sub(r"\s+", " ", told.stdout + told.stderr):
+    fault("winner.cu", f"expected line {line}", told.stdout + told.stderr)
 
 print(f"{len(ERRORS)} errors, {len(WARNINGS)} warnings, {len(COMPILED)} that are compiled: {faults} faults")
 sys.exit(1 if faults else 0)

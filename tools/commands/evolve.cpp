@@ -172,8 +172,8 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
   community::T1Use use{.reference = arguments.reference};
   if (!arguments.target.empty()) use.target = arguments.target;
   source::SourceMaps lines;
-  space::SpaceFile file =
-      space::parse_space_file(community::t1_as_space(text, path, use, &lines), path);
+  space::SpaceFile file = space::parse_space_file(community::t1_as_space(text, path, use, &lines),
+                                                  path.string() + " (as a space)");
   file.source_lines = std::move(lines);
   if (arguments.reference == "self")
     log_info(

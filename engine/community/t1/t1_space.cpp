@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/community/t1/t1_file.hpp"
+#include "engine/community/t1/t1_launch.hpp"
 #include "engine/expression/python_expression.hpp"
 #include "engine/source/declarations.hpp"
 #include "engine/source/identifier_substitution.hpp"
@@ -23,16 +24,8 @@
 namespace fa_tune::community {
 namespace {
 
-constexpr std::array kAxes = {"x", "y", "z"};
-constexpr std::array kUpper = {"X", "Y", "Z"};
 constexpr const char* kReferenceFile = "reference.cu";
 constexpr const char* kSelf = "self";
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-  return text;
-}
 
 class T1Space {
  public:
@@ -40,13 +33,14 @@ class T1Space {
       : root_(YamlNode::parse(text, path)),
         kernel_(root_.at("KernelSpecification")),
         file_(parse_t1(text, path)),
-        use_(std::move(use)) {}
+        use_(std::move(use)),
+        launch_(kernel_, file_) {}
 
   std::string text() {
     if (const YamlNode* language = t1_given(kernel_, "Language"))
       if (language->text("Language") != "CUDA")
         language->expected("Language", "CUDA: other languages are not compiled here");
-    read_sizes();
+    launch_.read_sizes();
     kernel_source_ = kernel_text();
     if (use_.reference == kSelf)
       default_ = default_config();
@@ -73,57 +67,6 @@ class T1Space {
   }
 
  private:
-  const space::Parameter* parameter(const std::string& name) const {
-    const auto found = std::ranges::find(file_.parts.parameters, name, &space::Parameter::name);
-    return found == file_.parts.parameters.end() ? nullptr : &*found;
-  }
-
-  void read_sizes() {
-    const YamlNode* node = t1_given(kernel_, "ProblemSize");
-    if (node == nullptr) return;
-    const auto add = [this](const YamlNode& size) {
-      const auto values =
-          expression::parse_python_values(size.text("ProblemSize"), size.text_mark());
-      const auto* whole = values.size() == 1 ? std::get_if<std::int64_t>(&values[0]) : nullptr;
-      if (whole == nullptr || *whole < 1) size.expected("ProblemSize", "a number above 0");
-      sizes_.push_back(*whole);
-    };
-    if (!node->is_list()) return add(*node);
-    for (const YamlNode& size : node->items("ProblemSize")) add(size);
-    if (sizes_.empty() || sizes_.size() > 3) node->expected("ProblemSize", "one to three numbers");
-  }
-
-  // An expression of the file as one of ours, of sizes and, where there may be any, parameters.
-  std::string expression(const YamlNode& node, std::string_view what, const std::string& scope,
-                         bool of_parameters) const {
-    std::string text = node.text(what);
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      text = replaced(std::move(text), fmt::format("ProblemSize[{}]", i),
-                      scope + "problem_size_" + kAxes[i]);
-    for (auto found = source::next_extreme(text, 0); found;
-         found = source::next_extreme(text, found->begin)) {
-      const space::Parameter* of = parameter(found->name);
-      if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found->name));
-      std::vector<std::int64_t> values;
-      for (const Value& value : of->values)
-        if (const auto* whole = std::get_if<std::int64_t>(&value)) values.push_back(*whole);
-      if (values.empty()) node.fail(fmt::format("{}: '{}' has no integers", what, of->name));
-      const auto [least, most] = std::ranges::minmax(values);
-      text.replace(found->begin, found->end - found->begin,
-                   std::to_string(found->most ? most : least));
-    }
-    if (!of_parameters)
-      source::with_words(text, [&](const std::string& word) {
-        if (parameter(word) != nullptr)
-          node.fail(
-              fmt::format("{}: '{}' is a parameter, and what a kernel is given must not "
-                          "depend on its config",
-                          what, word));
-        return word;
-      });
-    return text;
-  }
-
   std::string argument(const YamlNode& node) const {
     const std::string name = node.at("Name").name("Name");
     const std::string type = t1_type(node.at("Type"));
@@ -141,16 +84,17 @@ class T1Space {
     if (role == "inout" && how != "ReadWrite")
       access->expected("AccessType", "ReadOnly, WriteOnly or ReadWrite");
     return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}{}}}\n", name, type,
-                       to_json(Value(expression(node.at("Size"), "Size", "", false))), role,
+                       to_json(Value(launch_.expression(node.at("Size"), "Size", "", false))), role,
                        role == "output" ? "" : ", fill: " + t1_fill(node, type),
                        is_constant(node) ? ", constant: true" : "");
   }
 
   std::string problem() const {
     std::string made = "problem:\n  kind: custom\n  sizes: {";
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      made += fmt::format("{}problem_size_{}: {}", i == 0 ? "" : ", ", kAxes[i], sizes_[i]);
-    if (sizes_.empty()) made += "problem_size_x: 1";
+    for (std::size_t i = 0; i < launch_.sizes().size(); ++i)
+      made +=
+          fmt::format("{}problem_size_{}: {}", i == 0 ? "" : ", ", kAxes[i], launch_.sizes()[i]);
+    if (launch_.sizes().empty()) made += "problem_size_x: 1";
     made += "}\n  arguments:\n";
     for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) made += argument(node);
     const std::string name = reference_kernel();
@@ -161,9 +105,9 @@ class T1Space {
   }
 
   std::string reference_launch() const {
-    if (default_) return with_defaults(launch());
+    if (default_) return with_defaults(launch_.text());
     std::vector<std::string> grid, block;
-    for (std::size_t i = 0; i < dimensions(); ++i) {
+    for (std::size_t i = 0; i < launch_.dimensions(); ++i) {
       block.push_back(std::to_string(reference_block(i)));
       grid.push_back(
           fmt::format("\"ceil_div(problem.problem_size_{}, {})\"", kAxes[i], block.back()));
@@ -195,87 +139,16 @@ class T1Space {
     return kind != nullptr && kind->text("MemType") == "Constant";
   }
 
-  std::size_t dimensions() const { return std::max<std::size_t>(sizes_.size(), 1); }
-
   int reference_block(std::size_t axis) const {
     constexpr int kBlocks[3][3] = {{256, 1, 1}, {32, 8, 1}, {32, 4, 2}};
-    return kBlocks[dimensions() - 1][axis];
-  }
-
-  // Whether the file says how large a block is; else Kernel Tuner takes 256 threads, and as many
-  // blocks as there are elements.
-  bool is_sized(std::size_t axis) const {
-    const YamlNode* local = t1_given(kernel_, "LocalSize");
-    return (local != nullptr && t1_given(*local, kUpper[axis]) != nullptr) ||
-           parameter(fmt::format("block_size_{}", kAxes[axis])) != nullptr;
-  }
-
-  std::string block_size(std::size_t axis) const {
-    if (const YamlNode* local = t1_given(kernel_, "LocalSize"))
-      if (const YamlNode* size = t1_given(*local, kUpper[axis]))
-        return expression(*size, "LocalSize", "problem.", true);
-    const std::string name = fmt::format("block_size_{}", kAxes[axis]);
-    return parameter(name) != nullptr ? name : axis == 0 ? "256" : "1";
-  }
-
-  std::string grid_size(std::size_t axis) const {
-    if (axis < sizes_.size()) {
-      const std::string size = fmt::format("problem.problem_size_{}", kAxes[axis]);
-      return fmt::format("ceil_div({}, {})", size, divisor(axis));
-    }
-    const YamlNode* global = sizes_.empty() ? t1_given(kernel_, "GlobalSize") : nullptr;
-    const YamlNode* size = global == nullptr ? nullptr : of_axis(*global, axis);
-    if (size == nullptr) {
-      if (sizes_.empty() && axis == 0) kernel_.fail("expected a ProblemSize, or a GlobalSize");
-      return "1";
-    }
-    const YamlNode* kind = t1_given(kernel_, "GlobalSizeType");
-    const std::string all = expression(*size, "GlobalSize", "problem.", true);
-    return kind != nullptr && kind->text("GlobalSizeType") == "OpenCL"
-               ? fmt::format("ceil_div({}, {})", all, block_size(axis))
-               : all;
-  }
-
-  // An empty list of divisors is none. Without any it is the block's size, where that is known.
-  std::string divisor(std::size_t axis) const {
-    const YamlNode* divisors = t1_given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
-    const auto told = [&](const YamlNode& each) {
-      return expression(each, "GridDiv", "problem.", true);
-    };
-    if (divisors != nullptr && divisors->is_scalar()) return told(*divisors);
-    if (divisors == nullptr || divisors->items("GridDiv").empty())
-      return is_sized(axis) ? block_size(axis) : "1";
-    std::string product = "1";
-    for (const YamlNode& each : divisors->items("GridDiv")) product += " * (" + told(each) + ")";
-    return product;
-  }
-
-  // {"X": .., "Y": ..}, a list, or one size.
-  static const YamlNode* of_axis(const YamlNode& sizes, std::size_t axis) {
-    if (sizes.is_scalar()) return axis == 0 ? &sizes : nullptr;
-    if (!sizes.is_list()) return t1_given(sizes, kUpper[axis]);
-    const auto& all = sizes.items("GlobalSize");
-    return axis < all.size() ? &all[axis] : nullptr;
-  }
-
-  std::string launch() const {
-    std::vector<std::string> grid, block;
-    for (std::size_t i = 0; i < 3; ++i) {
-      grid.push_back(to_json(Value(grid_size(i))));
-      block.push_back(to_json(Value(block_size(i))));
-    }
-    std::string made =
-        fmt::format("{{grid: [{}], block: [{}]", fmt::join(grid, ", "), fmt::join(block, ", "));
-    if (const YamlNode* shared = t1_given(kernel_, "SharedMemory"))
-      made += ", shared: " + to_json(Value(expression(*shared, "SharedMemory", "problem.", true)));
-    return made + "}";
+    return kBlocks[launch_.dimensions() - 1][axis];
   }
 
   std::string templates() const {
     if (file_.kernel_file.empty()) kernel_.fail("expected a KernelFile");
     return fmt::format("templates:\n  kernel:\n    source: {}\n    kernel: {}\n    launch: {}\n",
                        to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)),
-                       launch()) +
+                       launch_.text()) +
            all_arguments(kernel_source_.text, file_.kernel_name) + options() +
            conventional_defines();
   }
@@ -285,14 +158,14 @@ class T1Space {
   std::vector<std::pair<std::string, std::string>> conventional_names() const {
     std::vector<std::pair<std::string, std::string>> names;
     const auto define = [&](const std::string& name, const std::string& as) {
-      if (parameter(name) == nullptr && names_word(kernel_source_.text, name))
+      if (launch_.parameter(name) == nullptr && names_word(kernel_source_.text, name))
         names.emplace_back(name, as);
     };
     define("kernel_tuner", "1");
     for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("block_size_{}", kAxes[i]), with_own_sizes(block_size(i)));
+      define(fmt::format("block_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.block_size(i)));
     for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("grid_size_{}", kAxes[i]), with_own_sizes(grid_size(i)));
+      define(fmt::format("grid_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.grid_size(i)));
     return names;
   }
 
@@ -305,13 +178,6 @@ class T1Space {
     if (names.empty()) return "";
     return fmt::format("    derived:\n{}    defines: [{}]\n", fmt::join(lines, ""),
                        fmt::join(names, ", "));
-  }
-
-  std::string with_own_sizes(std::string text) const {
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      text = replaced(std::move(text), fmt::format("problem.problem_size_{}", kAxes[i]),
-                      std::to_string(sizes_[i]));
-    return text;
   }
 
   static bool names_word(const std::string& source, const std::string& name) {
@@ -430,7 +296,7 @@ class T1Space {
   std::string reference_defines() const {
     if (default_) return default_defines();
     std::string lines = "#define kernel_tuner 1\n";
-    for (std::size_t i = 0; i < dimensions(); ++i)
+    for (std::size_t i = 0; i < launch_.dimensions(); ++i)
       lines += fmt::format("#define block_size_{} {}\n", kAxes[i], reference_block(i));
     for (const space::Parameter& each : file_.parts.parameters)
       if (each.values.size() == 1 && !each.name.starts_with("block_size_"))
@@ -451,7 +317,7 @@ class T1Space {
   const YamlNode& kernel_;
   T1File file_;
   T1Use use_;
-  std::vector<std::int64_t> sizes_;
+  T1Launch launch_;
   source::FlatText kernel_source_, reference_source_;
   std::optional<Config> default_;  // where the kernel is its own reference
 };

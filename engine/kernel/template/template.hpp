@@ -118,14 +118,13 @@ class Template {
   const std::string& name() const { return name_; }
   const std::string& problem() const { return problem_; }
   const std::string& kernel() const { return kernel_; }
-  const Mark& kernel_mark() const { return kernel_mark_; }
   // The name of its CUDA file, as the manifest has it.
   const std::string& source_name() const { return source_name_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
   // For CompileRequest::options. Throws UserError where the compiler is not given such a value.
   std::vector<std::string> options(const Config& config = Config()) const;
-  // The parameter that stands for an option's value, for each option where one does.
-  std::vector<std::string> parameters_of_options() const;
+  // That a value of a parameter may stand in the options that name it. Throws UserError.
+  void require_option_value(const std::string& parameter, const Value& value) const;
   // Parameters that a space may leave out, and their values then.
   const Constants& optional() const { return optional_; }
   // What is known of its parameters, in the manifest's order; may leave out some, or all.
@@ -146,8 +145,14 @@ class Template {
   std::string place_of(int line) const;
   // Those of its parameters that are C++ template parameters.
   const std::vector<std::string>& template_parameters() const { return template_parameters_; }
-  // The arguments that its kernel is given, if these are the same for every config.
-  std::optional<std::vector<std::string>> argument_names() const;
+  // Its kernels as the manifest names them, with the arguments that each is given, if these are the
+  // same for every config.
+  struct NamedKernel {
+    std::string name;
+    Mark mark;
+    std::optional<std::vector<std::string>> arguments;
+  };
+  std::vector<NamedKernel> named_kernels() const;
   const std::string& manifest_text() const { return manifest_text_; }
 
   // `problem_defines` come from the Problem ("HEAD_DIM" -> "64") and stand before the config's.

@@ -9,6 +9,13 @@
 #include "engine/util/error.hpp"
 
 namespace fa_tune::kernel {
+namespace {
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
 
 void Template::take_text(const std::string& cuda_text) {
   cuda_text_ = cuda_text;
@@ -16,16 +23,19 @@ void Template::take_text(const std::string& cuda_text) {
   const bool is_one_file = !cuda_text.contains("// ---- end of ");
   lines_ = source::SourceLines::of_file(is_one_file ? source_name_
                                                     : source_name_ + " with its includes");
-  if (!kernel_.contains('<')) return;
-  const source::Declarations found = source::declarations(cuda_text_);
-  for (auto word = source::next_word(kernel_, kernel_.find('<')); word;
-       word = source::next_word(kernel_, word->end())) {
-    const std::string name(word->text);
-    if (!found.template_parameters.contains(name) ||
-        std::ranges::find(parameters_, name) == parameters_.end() ||
-        std::ranges::find(template_parameters_, name) != template_parameters_.end())
-      continue;
-    template_parameters_.push_back(name);
+  template_parameters_.clear();
+  std::optional<source::Declarations> found;
+  for (const NamedKernel& kernel : named_kernels()) {
+    const std::size_t list = kernel.name.find('<');
+    if (list == std::string::npos) continue;
+    if (!found) found = source::declarations(cuda_text_);
+    for (auto word = source::next_word(kernel.name, list); word;
+         word = source::next_word(kernel.name, word->end())) {
+      const std::string name(word->text);
+      if (found->template_parameters.contains(name) && has(parameters_, name) &&
+          !has(template_parameters_, name))
+        template_parameters_.push_back(name);
+    }
   }
 }
 
@@ -37,7 +47,7 @@ void Template::require_no_conditions() const {
       throw UserError(fmt::format(
           "{}kernel: {} is a template parameter at {}, so it is not #defined, and {} asks for it "
           "with an #if: give one of the two another name",
-          prefix(kernel_mark_), name, place_of(found.template_parameters.at(name)),
+          prefix(named_kernels().front().mark), name, place_of(found.template_parameters.at(name)),
           place_of(used->second)));
 }
 
@@ -46,13 +56,13 @@ std::string Template::place_of(int line) const {
   return place.file + ":" + std::to_string(place.line);
 }
 
-std::optional<std::vector<std::string>> Template::argument_names() const {
-  std::vector<std::string> names;
+std::vector<Template::NamedKernel> Template::named_kernels() const {
+  NamedKernel kernel{kernel_, kernel_mark_, std::vector<std::string>()};
   for (const Argument& argument : arguments_) {
-    if (argument.when) return std::nullopt;
-    names.push_back(argument.name);
+    if (kernel.arguments) kernel.arguments->push_back(argument.name);
+    if (argument.when) kernel.arguments.reset();
   }
-  return names;
+  return {std::move(kernel)};
 }
 
 std::vector<std::string> Template::options(const Config& config) const {
@@ -65,12 +75,10 @@ std::vector<std::string> Template::options(const Config& config) const {
   return all;
 }
 
-std::vector<std::string> Template::parameters_of_options() const {
-  std::vector<std::string> names;
+void Template::require_option_value(const std::string& parameter, const Value& value) const {
   for (const source::CompileOption& option : options_)
-    if (std::string name = source::named_value(option); !name.empty())
-      names.push_back(std::move(name));
-  return names;
+    if (source::named_value(option) == parameter)
+      (void)source::with_value(option, [&](const std::string&) { return to_text(value); });
 }
 
 }  // namespace fa_tune::kernel

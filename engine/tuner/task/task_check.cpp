@@ -39,17 +39,20 @@ class SourceCheck {
               TaskFindings& findings)
       : template_(from),
         found_(source::declarations(from.cuda_text())),
-        function_(function_of(from.kernel())),
         defined_(std::move(defined)),
         findings_(findings) {}
 
   void look() {
-    look_at_kernel();
+    for (kernel::Template::NamedKernel& each : template_.named_kernels()) {
+      kernel_ = std::move(each);
+      function_ = function_of(kernel_.name);
+      look_at_kernel();
+    }
     for (const std::string& name : defined_) look_at_define(name);
   }
 
  private:
-  std::string here() const { return prefix(template_.kernel_mark()); }
+  std::string here() const { return prefix(kernel_.mark); }
 
   std::string told(const KernelDeclaration& kernel) const {
     return fmt::format("{} ({})", kernel.name, template_.place_of(kernel.line));
@@ -69,13 +72,13 @@ class SourceCheck {
     }
     if (meant.empty()) {
       const std::string what =
-          fmt::format("{}kernel: no __global__ function of {} is called '{}'{}; it has {}", here(),
-                      template_.source_name(), function_, did_you_mean(function_, names),
+          fmt::format("{}kernel: no __global__ function of {} is called '{}': it has {}", here(),
+                      template_.source_name(), function_,
                       names.empty() ? "none" : fmt::format("{}", fmt::join(places, ", ")));
       if (may_be_hidden)
         findings_.warnings.push_back(what + ", and macros that may make it");
       else
-        findings_.errors.push_back(what);
+        findings_.errors.push_back(what + did_you_mean(function_, names));
       return;
     }
     look_at_instance(meant);
@@ -84,7 +87,7 @@ class SourceCheck {
   }
 
   void look_at_instance(const std::vector<const KernelDeclaration*>& meant) {
-    const bool is_instance = template_.kernel().contains('<');
+    const bool is_instance = kernel_.name.contains('<');
     const auto fits = [&](const auto* each) { return each->is_template == is_instance; };
     if (std::ranges::any_of(meant, fits)) return;
     findings_.errors.push_back(
@@ -98,7 +101,7 @@ class SourceCheck {
 
   // A type of a header's cannot be told from a parameter that is spelled wrong.
   void look_at_instance_words() {
-    const std::string& kernel = template_.kernel();
+    const std::string& kernel = kernel_.name;
     for (auto word = source::next_word(kernel, kernel.find('<')); word;
          word = source::next_word(kernel, word->end())) {
       const std::string name(word->text);
@@ -117,7 +120,7 @@ class SourceCheck {
   }
 
   void look_at_arguments(const std::vector<const KernelDeclaration*>& meant) {
-    const auto given = template_.argument_names();
+    const auto& given = kernel_.arguments;
     const auto may_fit = [&](const auto* each) {
       return !each->count || *each->count == given->size();
     };
@@ -150,6 +153,7 @@ class SourceCheck {
 
   const kernel::Template& template_;
   source::Declarations found_;
+  kernel::Template::NamedKernel kernel_;  // that is looked at, and its function's name
   std::string function_;
   std::vector<std::string> defined_;
   TaskFindings& findings_;
@@ -173,8 +177,8 @@ std::optional<std::string> refusal(const TuningTask& task, const Config& config,
     const auto shared = planned->config.dynamic_shared_bytes;
     if (shared > static_cast<std::uint32_t>(task.target.shared_per_block))
       return fmt::format("{}shared is {} bytes, {} has {} a block, for the config {}",
-                         prefix(task.template_of(config).kernel_mark()), shared, task.target.title,
-                         task.target.shared_per_block, config.to_json());
+                         prefix(task.template_of(config).named_kernels().front().mark), shared,
+                         task.target.title, task.target.shared_per_block, config.to_json());
   }
   return std::nullopt;
 }

@@ -23,13 +23,8 @@ void require_parameters(const space::SpaceFile& file, const kernel::Template& wa
 
 // What an option may be is known with the values that a space has for its parameter.
 void require_options(const space::SpaceFile& file, const kernel::Template& of) {
-  for (const std::string& name : of.parameters_of_options())
-    for (const space::Parameter& parameter : file.parameters)
-      for (const Value& value : parameter.values) {
-        Config config;
-        config.set(parameter.name, value);
-        if (parameter.name == name) (void)of.options(config);
-      }
+  for (const space::Parameter& parameter : file.parameters)
+    for (const Value& value : parameter.values) of.require_option_value(parameter.name, value);
 }
 
 // A manifest within the space leaves out what goes without saying there.
