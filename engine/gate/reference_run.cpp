@@ -12,6 +12,7 @@
 #include "engine/gate/arguments.hpp"
 #include "engine/gate/compare.hpp"
 #include "engine/gate/guarded_buffer.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/parallel.hpp"
@@ -202,7 +203,9 @@ class DeviceReference final : public problem::ReferenceRunner {
     const device::DeviceInfo& info = device_->info();
     const auto compiled = compile_(
         {call.source, call.arch.empty() ? info.arch : call.arch, info.accepts, call.options});
-    if (!compiled) fail(call, instance, "it does not compile: " + compiled.error().message);
+    if (!compiled)
+      fail(call, instance,
+           "it does not compile: " + kernel::located(compiled.error(), call.source));
     const auto kernel = device_->load(compiled->image);
     if (!kernel) fail(call, instance, to_text(kernel.error().kind) + ": " + kernel.error().message);
     return kernels_[key] = *kernel;

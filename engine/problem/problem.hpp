@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/problem/dtype.hpp"
+#include "engine/source/source_lines.hpp"
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune::kernel {
@@ -221,6 +222,8 @@ class Problem {
   virtual const kernel::Template* plain_kernel() const { return nullptr; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
+  // Where the lines of a space's sources come from, for messages.
+  virtual void locate(const source::SourceMaps& lines) { static_cast<void>(lines); }
   // By value, for those that keep it. NOLINTNEXTLINE(performance-unnecessary-value-param)
   virtual void use_reference(std::shared_ptr<ReferenceRunner> runner) { static_cast<void>(runner); }
 

@@ -85,6 +85,8 @@ struct Exported {
   std::string arch;
   std::string target;     // the profile whose limits held
   std::string cuda_text;  // the body, its #define lines included
+  std::string file;       // where that was read, and its first line there
+  int body_line = 1;
   Config config;
   std::string problem;
   std::vector<std::pair<std::string, Value>> settings;

@@ -166,6 +166,8 @@ Exported parse_exported(const std::string& text, const std::string& file) {
   exported.settings = block.settings("settings").settings();
   exported.shape = shape_of(block.settings("shape").to_json());
   exported.cuda_text = lines.rest();
+  exported.file = file;
+  exported.body_line = lines.number() + 1;
   exported.edited = sha256(exported.cuda_text) != block.text("body_sha256");
   return exported;
 }

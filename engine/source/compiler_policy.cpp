@@ -62,13 +62,41 @@ std::string known_options() {
 
 }  // namespace
 
-std::vector<std::string> compile_options(const YamlNode& node) {
-  std::vector<std::string> options;
+std::vector<CompileOption> compile_options(const YamlNode& node,
+                                           const std::vector<std::string>& parameters) {
+  std::vector<CompileOption> options;
   for (const YamlNode& item : node.items("options")) {
-    if (!is_known(item.text("options"))) item.expected("options", "one of " + known_options());
-    options.push_back(item.text("options"));
+    const CompileOption option{item.text("options"), item.text_mark()};
+    const std::string name = named_value(option);
+    if (!is_known(option.text)) {
+      if (name.empty()) item.expected("options", "one of " + known_options());
+      if (std::ranges::find(parameters, name) == parameters.end())
+        item.fail("options: '" + name + "' is neither a value nor a parameter" +
+                  did_you_mean(name, parameters));
+    }
+    options.push_back(option);
   }
   return options;
+}
+
+std::string named_value(const CompileOption& option) {
+  const std::size_t equals = option.text.find('=');
+  if (equals == option.text.npos || is_known(option.text)) return {};
+  const auto found =
+      std::ranges::find(kKnown, std::string_view(option.text).substr(0, equals), &Known::name);
+  const std::string name = option.text.substr(equals + 1);
+  return found != kKnown.end() && found->takes != Takes::nothing && is_identifier(name) ? name : "";
+}
+
+std::string with_value(const CompileOption& option,
+                       const std::function<std::string(const std::string& name)>& value_of) {
+  const std::string name = named_value(option);
+  if (name.empty()) return option.text;
+  const std::string text = option.text.substr(0, option.text.find('=') + 1) + value_of(name);
+  if (!is_known(text))
+    throw UserError(fmt::format("{}options: {} is not among {}", prefix(option.mark),
+                                quote_text(text), known_options()));
+  return text;
 }
 
 }  // namespace fa_tune::source

@@ -120,48 +120,67 @@ class Flattener {
     for (const std::string& folder : folders) folders_.push_back(root / folder);
   }
 
-  std::string start(const fs::path& file) {
+  FlatText start(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error))
       throw UserError(file.string() + ": there is no such file; a manifest's `source` names it");
     check_inside(file, Mark{file.string()});
     append(file);
-    return std::move(text_);
+    return {std::move(text_), std::move(lines_)};
   }
 
  private:
+  // The line that is read.
+  struct From {
+    const fs::path& file;
+    std::string name;
+    int line = 0;
+  };
+
   void append(const fs::path& file) {
     seen_.insert(fs::weakly_canonical(file));
     const std::string text = read_file(file, kSourceFile);
     if (text.find('\0') != std::string::npos)
       throw UserError(file.string() + ": holds a zero byte, expected CUDA text");
     bool in_comment = false;
-    int number = 0;
+    From from{file, name_of(file)};
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
       std::string_view line = std::string_view(text).substr(begin, end - begin);
       if (line.ends_with('\r')) line.remove_suffix(1);
       begin = end + 1;
-      take(line, in_comment, Mark{file.string(), ++number}, file);
+      ++from.line;
+      take(line, in_comment, from);
       in_comment = comment_open_after(line, in_comment);
     }
   }
 
-  void take(std::string_view line, bool in_comment, const Mark& mark, const fs::path& file) {
+  void take(std::string_view line, bool in_comment, const From& from) {
     const auto name = in_comment ? std::nullopt : included_name(line);
     if (!name) {
-      if (in_comment || !is_pragma_once(line)) text_.append(line).push_back('\n');
+      if (in_comment || !is_pragma_once(line)) add(line, from);
       return;
     }
-    const fs::path found = find(*name, file, mark);
+    const fs::path found = find(*name, from.file, Mark{from.file.string(), from.line});
     if (found.empty()) {
-      text_.append(line).push_back('\n');
+      add(line, from);
       return;
     }
     if (seen_.contains(fs::weakly_canonical(found)) || is_defaults(found)) return;
-    text_ += "// ---- " + *name + " ----\n";
+    add("// ---- " + *name + " ----", from);
     append(found);
-    text_ += "// ---- end of " + *name + " ----\n";
+    add("// ---- end of " + *name + " ----", from);
+  }
+
+  void add(std::string_view line, const From& from) {
+    text_.append(line).push_back('\n');
+    lines_.add(++written_, from.name, from.line);
+  }
+
+  // A file as a person names it: by its path below the root.
+  std::string name_of(const fs::path& file) const {
+    const fs::path below = file.lexically_normal().lexically_relative(root_.lexically_normal());
+    return below.empty() || below.begin()->string() == ".." ? file.string() : below.string();
   }
 
   static bool is_defaults(const fs::path& file) {
@@ -202,6 +221,8 @@ class Flattener {
   std::vector<fs::path> folders_;
   std::set<fs::path> seen_;
   std::string text_;
+  SourceLines lines_;
+  int written_ = 0;  // lines of the text
 };
 
 }  // namespace
@@ -215,6 +236,11 @@ fs::path template_root(const fs::path& manifest) {
 
 std::string flatten_includes(const fs::path& file, const fs::path& root,
                              const std::vector<std::string>& folders) {
+  return flatten(file, root, folders).text;
+}
+
+FlatText flatten(const fs::path& file, const fs::path& root,
+                 const std::vector<std::string>& folders) {
   return Flattener(root, folders).start(file);
 }
 

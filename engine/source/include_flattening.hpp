@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/source/source_lines.hpp"
+
 namespace fa_tune::source {
 
 // Whether a file that includes `name` means a header of the C or C++ library or of the CUDA
@@ -30,5 +32,13 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 // links followed, and for one that is no text.
 std::string flatten_includes(const std::filesystem::path& file, const std::filesystem::path& root,
                              const std::vector<std::string>& folders = {});
+
+// The same, and where its lines come from; files are called by their paths below root.
+struct FlatText {
+  std::string text;
+  SourceLines lines;
+};
+FlatText flatten(const std::filesystem::path& file, const std::filesystem::path& root,
+                 const std::vector<std::string>& folders = {});
 
 }  // namespace fa_tune::source

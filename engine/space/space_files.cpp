@@ -25,8 +25,8 @@ bool holds(const fs::path& folder, const fs::path& source) {
   return fs::is_regular_file(folder / source, error);
 }
 
-std::string read_flat(const YamlNode& source, const YamlNode* include, const fs::path& own,
-                      const fs::path& shipped) {
+source::FlatText read_flat(const YamlNode& source, const YamlNode* include, const fs::path& own,
+                           const fs::path& shipped) {
   const std::string& name = source.text("source");
   if (fs::path(name).is_absolute() || name.empty())
     source.expected("source", "the path of a CUDA file within the space's folder");
@@ -38,7 +38,7 @@ std::string read_flat(const YamlNode& source, const YamlNode* include, const fs:
   std::vector<std::string> folders;
   if (include != nullptr) folders = include->texts("include");
   try {
-    return source::flatten_includes(folder / name, folder, folders);
+    return source::flatten(folder / name, folder, folders);
   } catch (const UserError& refused) {
     source.fail(refused.what());
   }
@@ -95,7 +95,8 @@ std::string carried(const std::string& name, const std::string& text) {
   return written;
 }
 
-std::string with_files(const std::string& text, const fs::path& path, const fs::path& root) {
+std::string with_files(const std::string& text, const fs::path& path, const fs::path& root,
+                       source::SourceMaps* lines) {
   const YamlNode space = YamlNode::parse(text, path);
   if (!space.is_map()) return text;
   const YamlNode* files = space.find("files");
@@ -107,7 +108,9 @@ std::string with_files(const std::string& text, const fs::path& path, const fs::
     const std::string& name = source.text("source");
     const bool is_there = files != nullptr && files->find(name) != nullptr;
     if (is_there || !seen.insert(name).second) continue;
-    added += carried(name, read_flat(source, map->find("include"), own, root / "kernel_templates"));
+    source::FlatText flat = read_flat(source, map->find("include"), own, root / "kernel_templates");
+    added += carried(name, flat.text);
+    if (lines != nullptr) lines->insert_or_assign(name, std::move(flat.lines));
   }
   std::string arrays;
   std::set<std::string> seen_arrays;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/source/source_lines.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::space {
@@ -23,9 +24,9 @@ namespace fa_tune::space {
 // none. They are looked for in the file's own folder, then in root/kernel_templates, and must lie
 // within it, symbolic links followed; `include` beside `source` lists folders there that
 // #include "..." is looked up in. Throws UserError at the `source` for one that is missing, is no
-// text or is too large.
+// text or is too large. `lines` gets where the lines of each come from.
 std::string with_files(const std::string& text, const std::filesystem::path& path,
-                       const std::filesystem::path& root);
+                       const std::filesystem::path& root, source::SourceMaps* lines = nullptr);
 
 // An entry of `files`: its text as a block of literal lines.
 std::string carried(const std::string& name, const std::string& text);

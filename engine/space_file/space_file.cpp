@@ -242,7 +242,11 @@ std::filesystem::path find_space_file(const std::string& name, const std::filesy
 
 SpaceFile load_space_file(const std::string& name, const std::filesystem::path& root) {
   const std::filesystem::path path = find_space_file(name, root);
-  return parse_space_file(with_files(read_file(path, kYamlFile), path, root), path);
+  source::SourceMaps lines;
+  SpaceFile file =
+      parse_space_file(with_files(read_file(path, kYamlFile), path, root, &lines), path);
+  file.source_lines = std::move(lines);
+  return file;
 }
 
 }  // namespace fa_tune::space

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/source/source_lines.hpp"
 #include "engine/space/space.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -63,6 +64,7 @@ struct SpaceFile {
     std::string cuda_text;  // includes made flat
   };
   std::map<std::string, OwnTemplate> own_templates;
+  source::SourceMaps source_lines;    // of sources that were read from files, for messages alone
   std::vector<Parameter> parameters;  // `template` first
   std::vector<Derived> derived;
   std::vector<Constraint> constraints;

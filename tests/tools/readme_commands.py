@@ -32,7 +32,8 @@ INSTEAD = {
 NOT_COMMANDS = {
     "space l4: ": "what a search prints",
     "space: scale_add": "a space; readme_commands_test.sh searches it",
-    "__global__ void scale_add": "its kernel",
+    "template <int PER, typename T>": "its kernel",
+    "__global__ void plain": "and the plain one",
     "from winners import attention": "Python; export_torch_test.sh",
     '#include "winner.hpp"': "C++; tests/engine/export",
     "attention/  ": "folders",

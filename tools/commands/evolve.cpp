@@ -15,6 +15,7 @@
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/task/task_check.hpp"
 #include "engine/util/child_process.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
@@ -167,11 +168,24 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
   if (arguments.reference.empty())
     throw UserError(path.string() +
                     ": is a T1 file: name a plain kernel that computes the same, to hold its own "
-                    "against, with --reference FILE.cu");
+                    "against, with --reference FILE.cu, or --reference self");
   community::T1Use use{.reference = arguments.reference};
   if (!arguments.target.empty()) use.target = arguments.target;
-  return space::with_settings(
-      space::parse_space_file(community::t1_as_space(text, path, use), path), arguments.settings);
+  source::SourceMaps lines;
+  space::SpaceFile file = space::parse_space_file(community::t1_as_space(text, path, use, &lines),
+                                                  path.string() + " (as a space)");
+  file.source_lines = std::move(lines);
+  if (arguments.reference == "self")
+    log_info(
+        "the reference is the kernel itself, with its default config: a search proves that all "
+        "configs compute the same as that one, and no more");
+  return space::with_settings(file, arguments.settings);
+}
+
+void tell_sources(const tuner::TuningTask& task) {
+  const tuner::TaskFindings findings = tuner::check_sources(task);
+  if (!findings.errors.empty()) throw UserError(findings.errors.front());
+  for (const std::string& line : findings.warnings) log_warning("{}", line);
 }
 
 int evolve_command(const EvolveArguments& arguments) {
@@ -184,6 +198,8 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.resume) stored = stored_run(arguments);
   const tuner::TuningTask task =
       tuner::open_task(stored ? tuner::stored_space(*stored) : named_space(arguments, root), root);
+  // A stored space has been looked at, and its run may have trials already.
+  if (!stored) tell_sources(task);
   tuner::EvolveOptions options;
   options.resume = arguments.resume;
   if (arguments.strategy) options.strategy = *arguments.strategy;
@@ -262,7 +278,8 @@ void add_evolve(CLI::App& app, Action& action) {
                       "search it for another problem, as in --set shape.L=4096 --set causal=true: "
                       "what its file says under `problem`, and what it could");
   command->add_option("--reference", arguments->reference,
-                      "of a T1 file: a CUDA file with a plain kernel that computes the same");
+                      "of a T1 file: a CUDA file with a plain kernel that computes the same; or "
+                      "self, its own kernel with the default config");
   command->add_option("--target", arguments->target,
                       "of a T1 file: the device profile whose limits hold; h100 if not given");
   add_db_option(*command, arguments->db, "database to write");

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "engine/community/t1/t1_file.hpp"
+#include "engine/tuner/task/task_check.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/environment.hpp"
+#include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
@@ -39,6 +41,12 @@ void print_counts(const space::Space& space) {
   fmt::print("  configs     {} valid of {:.6g}\n", space.count(), space.cartesian());
 }
 
+// The first error ends the command: what is wrong behind it may come of it.
+void tell(const tuner::TaskFindings& findings) {
+  for (const std::string& line : findings.warnings) log_warning("{}", line);
+  if (!findings.errors.empty()) throw UserError(findings.errors.front());
+}
+
 int check_t1(const community::T1File& file) {
   const space::Space space = space::Space::build(file.parts);
   fmt::print("{}: good, a T1 file\n", file.path.string());
@@ -54,6 +62,8 @@ int check(const SpaceArguments& arguments) {
   const std::string text = read_file(path, kYamlFile);
   if (community::looks_like_t1(text)) return check_t1(community::parse_t1(text, path));
   const tuner::TuningTask task = open_yaml(path);
+  tell(tuner::check_sources(task));
+  tell(tuner::check_launches(task));
   fmt::print("{}: good\n", task.file.path.string());
   fmt::print("  problem     {} {}\n", task.problem->kind(),
              task.problem->describe(task.problem->shape()));

@@ -10,26 +10,22 @@
 #include <fmt/ranges.h>
 
 #include "engine/community/t1/t1_file.hpp"
+#include "engine/community/t1/t1_launch.hpp"
 #include "engine/expression/python_expression.hpp"
+#include "engine/source/declarations.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/source/include_flattening.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/random.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::community {
 namespace {
 
-constexpr std::array kAxes = {"x", "y", "z"};
-constexpr std::array kUpper = {"X", "Y", "Z"};
 constexpr const char* kReferenceFile = "reference.cu";
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-  return text;
-}
+constexpr const char* kSelf = "self";
 
 class T1Space {
  public:
@@ -37,13 +33,19 @@ class T1Space {
       : root_(YamlNode::parse(text, path)),
         kernel_(root_.at("KernelSpecification")),
         file_(parse_t1(text, path)),
-        use_(std::move(use)) {}
+        use_(std::move(use)),
+        launch_(kernel_, file_) {}
 
   std::string text() {
     if (const YamlNode* language = t1_given(kernel_, "Language"))
       if (language->text("Language") != "CUDA")
         language->expected("Language", "CUDA: other languages are not compiled here");
-    read_sizes();
+    launch_.read_sizes();
+    kernel_source_ = kernel_text();
+    if (use_.reference == kSelf)
+      default_ = default_config();
+    else
+      reference_source_ = reference_file();
     std::string name = file_.benchmark.empty() ? file_.path.stem().string() : file_.benchmark;
     std::ranges::replace_if(
         name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '_');
@@ -51,61 +53,20 @@ class T1Space {
     made += problem() + templates() + parameters() + constraints() + presets();
     // The reference is named on the command line, so it may lie anywhere.
     return made + fmt::format("files:\n{}{}", space::carried(kReferenceFile, reference_text()),
-                              space::carried(file_.kernel_file, kernel_text()));
+                              space::carried(file_.kernel_file, kernel_source_.text));
+  }
+
+  // Where the lines of the two come from.
+  source::SourceMaps lines() const {
+    const std::string before = reference_defines();
+    return {{file_.kernel_file, kernel_source_.lines},
+            {kReferenceFile,
+             (default_ ? kernel_source_ : reference_source_)
+                 .lines.with_inserted(1, static_cast<int>(std::ranges::count(before, '\n')),
+                                      "the #define lines")}};
   }
 
  private:
-  const space::Parameter* parameter(const std::string& name) const {
-    const auto found = std::ranges::find(file_.parts.parameters, name, &space::Parameter::name);
-    return found == file_.parts.parameters.end() ? nullptr : &*found;
-  }
-
-  void read_sizes() {
-    const YamlNode* node = t1_given(kernel_, "ProblemSize");
-    if (node == nullptr) return;
-    const auto add = [this](const YamlNode& size) {
-      const auto values =
-          expression::parse_python_values(size.text("ProblemSize"), size.text_mark());
-      const auto* whole = values.size() == 1 ? std::get_if<std::int64_t>(&values[0]) : nullptr;
-      if (whole == nullptr || *whole < 1) size.expected("ProblemSize", "a number above 0");
-      sizes_.push_back(*whole);
-    };
-    if (!node->is_list()) return add(*node);
-    for (const YamlNode& size : node->items("ProblemSize")) add(size);
-    if (sizes_.empty() || sizes_.size() > 3) node->expected("ProblemSize", "one to three numbers");
-  }
-
-  // An expression of the file as one of ours, of sizes and, where there may be any, parameters.
-  std::string expression(const YamlNode& node, std::string_view what, const std::string& scope,
-                         bool of_parameters) const {
-    std::string text = node.text(what);
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      text = replaced(std::move(text), fmt::format("ProblemSize[{}]", i),
-                      scope + "problem_size_" + kAxes[i]);
-    for (auto found = source::next_extreme(text, 0); found;
-         found = source::next_extreme(text, found->begin)) {
-      const space::Parameter* of = parameter(found->name);
-      if (of == nullptr) node.fail(fmt::format("{}: '{}' is no parameter", what, found->name));
-      std::vector<std::int64_t> values;
-      for (const Value& value : of->values)
-        if (const auto* whole = std::get_if<std::int64_t>(&value)) values.push_back(*whole);
-      if (values.empty()) node.fail(fmt::format("{}: '{}' has no integers", what, of->name));
-      const auto [least, most] = std::ranges::minmax(values);
-      text.replace(found->begin, found->end - found->begin,
-                   std::to_string(found->most ? most : least));
-    }
-    if (!of_parameters)
-      source::with_words(text, [&](const std::string& word) {
-        if (parameter(word) != nullptr)
-          node.fail(
-              fmt::format("{}: '{}' is a parameter, and what a kernel is given must not "
-                          "depend on its config",
-                          what, word));
-        return word;
-      });
-    return text;
-  }
-
   std::string argument(const YamlNode& node) const {
     const std::string name = node.at("Name").name("Name");
     const std::string type = t1_type(node.at("Type"));
@@ -117,119 +78,106 @@ class T1Space {
                          t1_number(*value, type));
     }
     if (memory != "Vector") node.at("MemoryType").expected("MemoryType", "Vector or Scalar");
-    const YamlNode* kind = t1_given(node, "MemType");
-    const bool constant = kind != nullptr && kind->text("MemType") == "Constant";
     const YamlNode* access = t1_given(node, "AccessType");
     const std::string how = access == nullptr ? "ReadWrite" : access->text("AccessType");
     const std::string role = how == "ReadOnly" ? "input" : how == "WriteOnly" ? "output" : "inout";
     if (role == "inout" && how != "ReadWrite")
       access->expected("AccessType", "ReadOnly, WriteOnly or ReadWrite");
     return fmt::format("    - {{name: {}, type: {}, shape: [{}], role: {}{}{}}}\n", name, type,
-                       to_json(Value(expression(node.at("Size"), "Size", "", false))), role,
+                       to_json(Value(launch_.expression(node.at("Size"), "Size", "", false))), role,
                        role == "output" ? "" : ", fill: " + t1_fill(node, type),
-                       constant ? ", constant: true" : "");
+                       is_constant(node) ? ", constant: true" : "");
   }
 
   std::string problem() const {
     std::string made = "problem:\n  kind: custom\n  sizes: {";
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      made += fmt::format("{}problem_size_{}: {}", i == 0 ? "" : ", ", kAxes[i], sizes_[i]);
-    if (sizes_.empty()) made += "problem_size_x: 1";
+    for (std::size_t i = 0; i < launch_.sizes().size(); ++i)
+      made +=
+          fmt::format("{}problem_size_{}: {}", i == 0 ? "" : ", ", kAxes[i], launch_.sizes()[i]);
+    if (launch_.sizes().empty()) made += "problem_size_x: 1";
     made += "}\n  arguments:\n";
     for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) made += argument(node);
+    const std::string name = reference_kernel();
+    return made +
+           fmt::format("  reference:\n    source: {}\n    kernel: {}\n    launch: {}\n",
+                       kReferenceFile, to_json(Value(name)), reference_launch()) +
+           all_arguments(default_ ? kernel_source_.text : reference_source_.text, name);
+  }
+
+  std::string reference_launch() const {
+    if (default_) return with_defaults(launch_.text());
     std::vector<std::string> grid, block;
-    for (std::size_t i = 0; i < dimensions(); ++i) {
+    for (std::size_t i = 0; i < launch_.dimensions(); ++i) {
       block.push_back(std::to_string(reference_block(i)));
       grid.push_back(
           fmt::format("\"ceil_div(problem.problem_size_{}, {})\"", kAxes[i], block.back()));
     }
-    return made + fmt::format(
-                      "  reference:\n    source: {}\n    kernel: {}\n"
-                      "    launch: {{grid: [{}], block: [{}]}}\n",
-                      kReferenceFile, reference_kernel(), fmt::join(grid, ", "),
-                      fmt::join(block, ", "));
+    return fmt::format("{{grid: [{}], block: [{}]}}", fmt::join(grid, ", "),
+                       fmt::join(block, ", "));
   }
 
-  std::size_t dimensions() const { return std::max<std::size_t>(sizes_.size(), 1); }
+  // Kernel Tuner gives a kernel all arguments, those for `__constant__` variables too, and a launch
+  // by it may have more than the kernel takes. Ours has as many.
+  std::string all_arguments(const std::string& text, const std::string& kernel) const {
+    std::vector<std::string> names;
+    bool some_constant = false;
+    for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) {
+      names.push_back(node.at("Name").name("Name"));
+      some_constant = some_constant || is_constant(node);
+    }
+    const std::string function = kernel.substr(0, kernel.find('<'));
+    const auto takes_all = [&](const source::KernelDeclaration& each) {
+      return each.name == function && each.count == names.size();
+    };
+    if (!some_constant || !std::ranges::any_of(source::declarations(text).kernels, takes_all))
+      return "";
+    return fmt::format("    arguments: [{}]\n", fmt::join(names, ", "));
+  }
+
+  static bool is_constant(const YamlNode& argument) {
+    const YamlNode* kind = t1_given(argument, "MemType");
+    return kind != nullptr && kind->text("MemType") == "Constant";
+  }
 
   int reference_block(std::size_t axis) const {
     constexpr int kBlocks[3][3] = {{256, 1, 1}, {32, 8, 1}, {32, 4, 2}};
-    return kBlocks[dimensions() - 1][axis];
-  }
-
-  std::string block_size(std::size_t axis) const {
-    if (const YamlNode* local = t1_given(kernel_, "LocalSize"))
-      if (const YamlNode* size = t1_given(*local, kUpper[axis]))
-        return expression(*size, "LocalSize", "problem.", true);
-    const std::string name = fmt::format("block_size_{}", kAxes[axis]);
-    return parameter(name) != nullptr ? name : axis == 0 ? "256" : "1";
-  }
-
-  std::string grid_size(std::size_t axis) const {
-    if (axis < sizes_.size()) {
-      const std::string size = fmt::format("problem.problem_size_{}", kAxes[axis]);
-      const YamlNode* divisors = t1_given(kernel_, fmt::format("GridDiv{}", kUpper[axis]));
-      if (divisors == nullptr) return fmt::format("ceil_div({}, {})", size, block_size(axis));
-      std::string product = "1";
-      for (const YamlNode& each : divisors->items("GridDiv"))
-        product += " * (" + expression(each, "GridDiv", "problem.", true) + ")";
-      return fmt::format("ceil_div({}, {})", size, product);
-    }
-    const YamlNode* global = sizes_.empty() ? t1_given(kernel_, "GlobalSize") : nullptr;
-    const YamlNode* size = global == nullptr ? nullptr : t1_given(*global, kUpper[axis]);
-    if (size == nullptr) {
-      if (sizes_.empty() && axis == 0) kernel_.fail("expected a ProblemSize, or a GlobalSize");
-      return "1";
-    }
-    const YamlNode* kind = t1_given(kernel_, "GlobalSizeType");
-    const std::string all = expression(*size, "GlobalSize", "problem.", true);
-    return kind != nullptr && kind->text("GlobalSizeType") == "OpenCL"
-               ? fmt::format("ceil_div({}, {})", all, block_size(axis))
-               : all;
+    return kBlocks[launch_.dimensions() - 1][axis];
   }
 
   std::string templates() const {
     if (file_.kernel_file.empty()) kernel_.fail("expected a KernelFile");
-    std::vector<std::string> grid, block;
-    for (std::size_t i = 0; i < 3; ++i) {
-      grid.push_back(to_json(Value(grid_size(i))));
-      block.push_back(to_json(Value(block_size(i))));
-    }
-    std::string made = fmt::format(
-        "templates:\n  kernel:\n    source: {}\n    kernel: {}\n"
-        "    launch: {{grid: [{}], block: [{}]",
-        to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)), fmt::join(grid, ", "),
-        fmt::join(block, ", "));
-    if (const YamlNode* shared = t1_given(kernel_, "SharedMemory"))
-      made += ", shared: " + to_json(Value(expression(*shared, "SharedMemory", "problem.", true)));
-    return made + "}\n" + options() + conventional_defines();
+    return fmt::format("templates:\n  kernel:\n    source: {}\n    kernel: {}\n    launch: {}\n",
+                       to_json(Value(file_.kernel_file)), to_json(Value(file_.kernel_name)),
+                       launch_.text()) +
+           all_arguments(kernel_source_.text, file_.kernel_name) + options() +
+           conventional_defines();
   }
 
   // What Kernel Tuner defines beside the parameters, those that the source names: kernel_tuner as
   // 1, block_size_x, ... and grid_size_x, ..., these for the file's own ProblemSize.
-  std::string conventional_defines() const {
-    std::vector<std::string> names, lines;
-    const std::string source = kernel_text();
+  std::vector<std::pair<std::string, std::string>> conventional_names() const {
+    std::vector<std::pair<std::string, std::string>> names;
     const auto define = [&](const std::string& name, const std::string& as) {
-      if (parameter(name) != nullptr || !names_word(source, name)) return;
-      names.push_back(name);
-      lines.push_back(fmt::format("      {}: {}\n", name, to_json(Value(as))));
+      if (launch_.parameter(name) == nullptr && names_word(kernel_source_.text, name))
+        names.emplace_back(name, as);
     };
     define("kernel_tuner", "1");
     for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("block_size_{}", kAxes[i]), with_own_sizes(block_size(i)));
+      define(fmt::format("block_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.block_size(i)));
     for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("grid_size_{}", kAxes[i]), with_own_sizes(grid_size(i)));
+      define(fmt::format("grid_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.grid_size(i)));
+    return names;
+  }
+
+  std::string conventional_defines() const {
+    std::vector<std::string> names, lines;
+    for (const auto& [name, as] : conventional_names()) {
+      names.push_back(name);
+      lines.push_back(fmt::format("      {}: {}\n", name, to_json(Value(as))));
+    }
     if (names.empty()) return "";
     return fmt::format("    derived:\n{}    defines: [{}]\n", fmt::join(lines, ""),
                        fmt::join(names, ", "));
-  }
-
-  std::string with_own_sizes(std::string text) const {
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      text = replaced(std::move(text), fmt::format("problem.problem_size_{}", kAxes[i]),
-                      std::to_string(sizes_[i]));
-    return text;
   }
 
   static bool names_word(const std::string& source, const std::string& name) {
@@ -289,13 +237,33 @@ class T1Space {
     return made.empty() ? "" : "presets:\n" + made;
   }
 
-  std::string reference_source() const {
+  // Its own preset, else the first value of each parameter, else the first config that is valid.
+  Config default_config() const {
+    if (!file_.parts.presets.empty()) return file_.parts.presets[0].config;
+    const space::Space space = space::Space::build(file_.parts);
+    Config first;
+    for (const space::Parameter& each : file_.parts.parameters)
+      first.set(each.name, each.values[0]);
+    Random random(1);
+    return space.nearest(first, random);
+  }
+
+  // A text of expressions with the default config's values in the places of its parameters.
+  std::string with_defaults(const std::string& text) const {
+    return source::with_words(text, [this](const std::string& word) {
+      const Value* value = default_->find(word);
+      return value == nullptr ? word : to_text(*value);
+    });
+  }
+
+  source::FlatText reference_file() const {
     const auto folder = std::filesystem::absolute(use_.reference).parent_path();
-    return source::flatten_includes(std::filesystem::absolute(use_.reference), folder);
+    return source::flatten(std::filesystem::absolute(use_.reference), folder);
   }
 
   std::string reference_kernel() const {
-    const std::vector<std::string> names = source::global_functions(reference_source());
+    if (default_) return with_defaults(file_.kernel_name);
+    const std::vector<std::string> names = source::global_functions(reference_source_.text);
     if (names.size() == 1) return names[0];
     if (std::ranges::find(names, file_.kernel_name) != names.end()) return file_.kernel_name;
     throw UserError(fmt::format(
@@ -305,36 +273,63 @@ class T1Space {
   }
 
   std::string reference_text() const {
+    return reference_defines() + (default_ ? kernel_source_ : reference_source_).text;
+  }
+
+  // What the kernel itself is told, with the values of its default config.
+  std::string default_defines() const {
+    std::string lines;
+    for (const auto& [name, value] : default_->settings())
+      lines += fmt::format("#define {} {}\n", name,
+                           value == Value(true)    ? "1"
+                           : value == Value(false) ? "0"
+                                                   : to_text(value));
+    for (const auto& [name, as] : conventional_names()) {
+      const auto value = expression::Expression::parse(with_defaults(as));
+      lines += fmt::format("#define {} {}\n", name, value.evaluate_integer([](const std::string&) {
+        return static_cast<const Value*>(nullptr);
+      }));
+    }
+    return lines;
+  }
+
+  std::string reference_defines() const {
+    if (default_) return default_defines();
     std::string lines = "#define kernel_tuner 1\n";
-    for (std::size_t i = 0; i < dimensions(); ++i)
+    for (std::size_t i = 0; i < launch_.dimensions(); ++i)
       lines += fmt::format("#define block_size_{} {}\n", kAxes[i], reference_block(i));
     for (const space::Parameter& each : file_.parts.parameters)
       if (each.values.size() == 1 && !each.name.starts_with("block_size_"))
         lines += fmt::format("#define {} {}\n", each.name, to_text(each.values[0]));
-    return lines + reference_source();
+    return lines;
   }
 
-  std::string kernel_text() const {
+  source::FlatText kernel_text() const {
     const YamlNode& name = kernel_.at("KernelFile");
     const auto folder = std::filesystem::absolute(file_.path).parent_path();
     std::error_code error;
     if (!std::filesystem::is_regular_file(folder / file_.kernel_file, error))
       name.fail("there is no file " + quote_text((folder / file_.kernel_file).string()));
-    return source::flatten_includes(folder / file_.kernel_file, folder);
+    return source::flatten(folder / file_.kernel_file, folder);
   }
 
   YamlNode root_;
   const YamlNode& kernel_;
   T1File file_;
   T1Use use_;
-  std::vector<std::int64_t> sizes_;
+  T1Launch launch_;
+  source::FlatText kernel_source_, reference_source_;
+  std::optional<Config> default_;  // where the kernel is its own reference
 };
 
 }  // namespace
 
 std::string t1_as_space(const std::string& text, const std::filesystem::path& path,
-                        const T1Use& use) {
-  return T1Space(text, path, use).text();
+                        const T1Use& use, source::SourceMaps* lines) {
+  T1Space space(text, path, use);
+  std::string made = space.text();
+  if (lines != nullptr) *lines = space.lines();
+  return made;
 }
 
 }  // namespace fa_tune::community

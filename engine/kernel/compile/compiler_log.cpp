@@ -73,10 +73,11 @@ class Reader {
   }
 
   LogFacts finish() {
-    // ptxas sends this error elsewhere than to the log.
-    if (facts_.first_error.empty() && facts_.resources.static_shared_bytes > kMaxStaticShared)
+    // ptxas sends this error elsewhere than to the log. It is of any kernel of the text: where the
+    // code is not made, nobody says what the one asked for is called in it.
+    if (facts_.first_error.empty() && most_shared_ > kMaxStaticShared)
       facts_.first_error = fmt::format("{} bytes of static shared memory, more than {} a block",
-                                       facts_.resources.static_shared_bytes, kMaxStaticShared);
+                                       most_shared_, kMaxStaticShared);
     return std::move(facts_);
   }
 
@@ -92,6 +93,8 @@ class Reader {
       resources.spill_store_bytes = number_before(line, " bytes spill stores").value_or(-1);
       resources.spill_load_bytes = number_before(line, " bytes spill loads").value_or(-1);
     }
+    if (contains(line, ": Used "))
+      most_shared_ = std::max(most_shared_, number_before(line, " bytes smem").value_or(0));
     if (entry_ == kernel_ && contains(line, ": Used ")) {
       resources.registers = number_before(line, " registers").value_or(-1);
       resources.static_shared_bytes = number_before(line, " bytes smem").value_or(0);
@@ -112,6 +115,7 @@ class Reader {
   std::string_view kernel_;
   std::string_view entry_;
   std::string_view function_;
+  int most_shared_ = 0;
   LogFacts facts_;
 };
 

@@ -9,6 +9,7 @@
 #include "engine/kernel/compile/compiler_headers.hpp"
 #include "engine/kernel/compile/compiler_log.hpp"
 #include "engine/kernel/compile/global_state_check.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/kernel/compile/nvrtc_library.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -160,8 +161,7 @@ bool is_mangled(const Source& source) {
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const Stopwatch watch;
   std::string kernel = request.source.kernel;
-  Program program(library_.functions, request.source.text,
-                  kernel.substr(0, kernel.find_first_of("<:")) + ".cu",
+  Program program(library_.functions, request.source.text, unit_name(kernel),
                   includes_any(request.source) ? host_headers() : std::vector<HeaderText>{});
   const bool mangled = is_mangled(request.source);
   if (mangled) program.name(kernel);

@@ -189,6 +189,10 @@ bool Template::uses(const std::string& parameter) const {
                                [&](const std::string& name) { return reached.contains(name); });
   };
   if (std::ranges::any_of(launch_expressions(), mentions)) return true;
+  if (std::ranges::any_of(options_, [&](const source::CompileOption& option) {
+        return source::named_value(option) == parameter;
+      }))
+    return true;
   const auto names_it = [&](const std::string& text) {
     for (auto word = source::next_word(text, 0); word;
          word = source::next_word(text, word->end())) {

@@ -142,8 +142,10 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
   const YamlNode root = YamlNode::parse(text, manifest);
   if (!root.is_map()) root.expected("a template's manifest", "a map with `source`, `kernel`, ...");
   const std::filesystem::path source = manifest.parent_path() / root.at("source").text("source");
-  return parse(name, text, source::flatten_includes(source, source::template_root(manifest)),
-               manifest);
+  source::FlatText flat = source::flatten(source, source::template_root(manifest));
+  Template result = parse(name, text, flat.text, manifest);
+  result.locate(std::move(flat.lines));
+  return result;
 }
 
 Template Template::read(const std::string& name, const YamlNode& root) {
@@ -152,11 +154,13 @@ Template Template::read(const std::string& name, const YamlNode& root) {
                    "derived", "requires", "launch", "arguments", "maps", "moves", "options"});
   Template result;
   result.name_ = name;
-  root.at("source").text("source");
+  result.source_name_ = root.at("source").text("source");
   result.kernel_ = kernel_name(root.at("kernel"));
+  result.kernel_mark_ = root.at("kernel").text_mark();
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
-  if (const YamlNode* node = root.find("options")) result.options_ = source::compile_options(*node);
+  if (const YamlNode* node = root.find("options"))
+    result.options_ = source::compile_options(*node, result.parameters_);
   if (const YamlNode* node = root.find("optional"))
     for (const YamlEntry& entry : node->entries("optional"))
       result.optional_[entry.key] = entry.value.value(entry.key);
@@ -194,7 +198,7 @@ Template Template::parse(const std::string& name, const std::string& manifest_te
   source::refuse_foreign_files(cuda_text, "template '" + name + "'");
   Template result = read(name, YamlNode::parse(manifest_text, manifest));
   result.manifest_text_ = manifest_text;
-  result.cuda_text_ = cuda_text;
+  result.take_text(cuda_text);
   return result;
 }
 
@@ -213,7 +217,7 @@ Template Template::written_out(const std::string& name, const YamlNode& manifest
   Template result = read(name, whole);
   for (const YamlEntry& entry : whole.entries("a template"))
     result.manifest_text_ += entry.key + ": " + entry.value.flow() + "\n";
-  result.cuda_text_ = cuda_text;
+  result.take_text(cuda_text);
   return result;
 }
 
@@ -248,7 +252,10 @@ Source Template::render(
           fmt::format("template '{}' takes {}, which the config {} does not have; add it to "
                       "the space's parameters for this template",
                       name_, name, config.to_json()));
-    define(name, define_text(*value));
+    if (std::ranges::find(template_parameters_, name) == template_parameters_.end())
+      define(name, define_text(*value));
+    else
+      source.text += fmt::format("// template parameter {} = {}\n", name, define_text(*value));
   }
   const Constants left_out = completed(config, {});
   for (const auto& [name, otherwise] : optional_) {
@@ -265,6 +272,10 @@ Source Template::render(
       define(name, define_text(*value));
     }
   }
+  const auto before = static_cast<int>(std::ranges::count(source.text, '\n')) + 1;
+  Origin origin{lines_.with_inserted(1, before, "the #define lines"), {}};
+  for (const auto& [name, text] : defined) origin.defined.push_back(name);
+  source.origin = std::make_shared<const Origin>(std::move(origin));
   source.text += "\n" + source::with_unroll_factors(cuda_text_, [&](const std::string& word) {
                    const auto found = defined.find(word);
                    return found == defined.end() ? word : found->second;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 
 #include "engine/model/bottleneck.hpp"
 #include "engine/model/kernel_image.hpp"
+#include "engine/source/compiler_policy.hpp"
+#include "engine/source/source_lines.hpp"
 #include "engine/space/space.hpp"
 #include "engine/yaml/value.hpp"
 
@@ -25,12 +28,19 @@ struct GeneMoves {
   std::vector<Bottleneck> limits;
 };
 
+// Where a source's text comes from, for messages alone.
+struct Origin {
+  source::SourceLines lines;
+  std::vector<std::string> defined;  // names of its #define lines
+};
+
 // The text of one variant, complete in itself, and the name of its kernel: that of a function, or
 // an instance of a function template ("scale<256, float>").
 struct Source {
   std::string text;
   std::string kernel;
-  std::string hash;  // SHA-256 of the text
+  std::string hash;                           // SHA-256 of the text
+  std::shared_ptr<const Origin> origin = {};  // none where only the text is known
 };
 
 // A kernel template: a real CUDA file and a manifest beside it that says what the file takes and
@@ -70,14 +80,22 @@ struct Source {
 // `moves: {STAGES: [latency, shared_memory], ...}` says for people and for `fa-tune profile` which
 // limits a parameter moves (bottleneck.hpp), those that say most first. It decides nothing.
 //
-// `options: [--use_fast_math, --maxrregcount=64]` are the compiler's: those that
-// compiler_policy.hpp knows. Names of parameters in the kernel's name stand for their values.
+// `options: [--use_fast_math, --maxrregcount=REGS]` are the compiler's: those that
+// compiler_policy.hpp knows. Names of parameters stand for their values there, and in the kernel's
+// name.
 //
 // A config reaches the CUDA file as `#define NAME value` lines before its text: integers as they
 // are, booleans as 1 or 0, strings bare (they name an enumerator in the template). Parameters of
 // other templates are not defined. Derived values that `defines` in the manifest lists are defined
 // too; they may rest on parameters alone. `#pragma unroll NAME` has the value itself, for compilers
-// that expand no macros there (identifier_substitution.hpp). grid and block take one to three
+// that expand no macros there (identifier_substitution.hpp).
+//
+// A parameter is a C++ template parameter where the kernel's name has it ("scale<VEC, float>") and
+// the text declares that name in a `template <...>` list, any of them. It has its value in the
+// kernel's name alone: no #define, which would change the list. A comment says the value there, so
+// that two values are two texts. An #if or #ifdef of such a name is refused.
+//
+// grid and block take one to three
 // sizes; `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
 class Template {
  public:
@@ -100,9 +118,13 @@ class Template {
   const std::string& name() const { return name_; }
   const std::string& problem() const { return problem_; }
   const std::string& kernel() const { return kernel_; }
+  // The name of its CUDA file, as the manifest has it.
+  const std::string& source_name() const { return source_name_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
-  // For CompileRequest::options.
-  const std::vector<std::string>& options() const { return options_; }
+  // For CompileRequest::options. Throws UserError where the compiler is not given such a value.
+  std::vector<std::string> options(const Config& config = Config()) const;
+  // That a value of a parameter may stand in the options that name it. Throws UserError.
+  void require_option_value(const std::string& parameter, const Value& value) const;
   // Parameters that a space may leave out, and their values then.
   const Constants& optional() const { return optional_; }
   // What is known of its parameters, in the manifest's order; may leave out some, or all.
@@ -116,6 +138,21 @@ class Template {
   const std::vector<space::Constraint>& requirements() const { return requirements_; }
   // The CUDA text with its own #include "..." lines made flat, each file once.
   const std::string& cuda_text() const { return cuda_text_; }
+  // Where its lines come from. Who knows more than that it is the text of `source` says so.
+  const source::SourceLines& lines() const { return lines_; }
+  void locate(source::SourceLines lines) { lines_ = std::move(lines); }
+  // "mine.cu:3": a line of cuda_text().
+  std::string place_of(int line) const;
+  // Those of its parameters that are C++ template parameters.
+  const std::vector<std::string>& template_parameters() const { return template_parameters_; }
+  // Its kernels as the manifest names them, with the arguments that each is given, if these are the
+  // same for every config.
+  struct NamedKernel {
+    std::string name;
+    Mark mark;
+    std::optional<std::vector<std::string>> arguments;
+  };
+  std::vector<NamedKernel> named_kernels() const;
   const std::string& manifest_text() const { return manifest_text_; }
 
   // `problem_defines` come from the Problem ("HEAD_DIM" -> "64") and stand before the config's.
@@ -129,6 +166,8 @@ class Template {
                                                  const Constants& constants) const;
   // The same where a config that cannot be launched is the user's mistake: throws UserError.
   PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
+  // Throws UserError where the text asks for a template parameter's #define, which is not there.
+  void require_no_conditions() const;
   // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
   // neither one of `names` nor a derived value or optional parameter of this template.
   void require_names(const std::vector<std::string>& names) const;
@@ -144,7 +183,11 @@ class Template {
   std::string problem_;
   std::string kernel_;
   std::vector<std::string> parameters_;
-  std::vector<std::string> options_;
+  std::vector<source::CompileOption> options_;
+  Mark kernel_mark_;
+  std::string source_name_;
+  source::SourceLines lines_;
+  std::vector<std::string> template_parameters_;
   Constants optional_;
   std::vector<GeneMoves> moves_;
   // `constants` and the optional parameters that the config leaves out.
@@ -160,6 +203,8 @@ class Template {
   static std::vector<Argument> read_arguments(const YamlNode& node);
   static Template read(const std::string& name, const YamlNode& root);
   std::string instance_name(const Config& config) const;
+  // Takes the text, and finds out which parameters are C++ template parameters in it.
+  void take_text(const std::string& cuda_text);
   std::string arch_;
   std::vector<std::string> defines_;
   std::vector<space::Derived> derived_;

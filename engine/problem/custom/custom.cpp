@@ -79,6 +79,12 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
   }
 }
 
+void CustomProblem::locate(const source::SourceMaps& lines) {
+  if (!spec_.reference) return;
+  if (const auto found = lines.find(spec_.reference->source_name()); found != lines.end())
+    spec_.reference->locate(found->second);
+}
+
 std::string CustomProblem::describe(const Constants& shape) const {
   std::vector<std::string> parts;
   for (const auto& [name, value] : shape) parts.push_back(name + "=" + fa_tune::to_text(value));

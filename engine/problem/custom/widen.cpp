@@ -132,7 +132,19 @@ std::optional<std::string> not_widened(const std::string& text) {
 
 kernel::Source widened(const kernel::Source& plain) {
   kernel::Source wide = plain;
-  wide.text.insert(behind_includes(wide.text), defines());
+  const std::size_t behind = behind_includes(wide.text);
+  const std::string lines = defines();
+  if (plain.origin != nullptr) {
+    const auto count = [](std::string_view text) {
+      return static_cast<int>(std::ranges::count(text, '\n'));
+    };
+    kernel::Origin origin = *plain.origin;
+    origin.lines =
+        origin.lines.with_inserted(count(std::string_view(wide.text).substr(0, behind)) + 1,
+                                   count(lines), "the #define lines for double");
+    wide.origin = std::make_shared<const kernel::Origin>(std::move(origin));
+  }
+  wide.text.insert(behind, lines);
   for (const auto& [name, as] : kWideNames) {
     const auto in_word = [&](std::size_t at) {
       const auto c = at < wide.kernel.size() ? static_cast<unsigned char>(wide.kernel[at]) : ' ';

@@ -1,6 +1,7 @@
 #include "engine/tuner/task/exported_kernel.hpp"
 
 #include "engine/kernel/compile/global_state_check.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/hash.hpp"
 
@@ -33,10 +34,14 @@ std::expected<gate::BoundKernel, std::string> ExportedKernel::bind(const Constan
     if (!arch)
       return std::unexpected("it is for " + template_.arch() + ", the device is " +
                              device_.info().arch);
-    const kernel::Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text)};
-    const auto compiled =
-        compiler_.compile({source, *arch, device_.info().accepts, template_.options()});
-    if (!compiled) return std::unexpected("it does not compile: " + compiled.error().message);
+    kernel::Origin origin;
+    origin.lines.add(1, exported_.file, exported_.body_line);
+    const kernel::Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text),
+                                std::make_shared<const kernel::Origin>(std::move(origin))};
+    const auto compiled = compiler_.compile(
+        {source, *arch, device_.info().accepts, template_.options(exported_.config)});
+    if (!compiled)
+      return std::unexpected("it does not compile: " + kernel::located(compiled.error(), source));
     if (const auto kept = kernel::keeps_state(*compiled)) return std::unexpected(*kept);
     const auto loaded = device_.load(compiled->image);
     if (!loaded)

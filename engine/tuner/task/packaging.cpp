@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/kernel/compile/global_state_check.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/tuner/task/make_problem.hpp"
@@ -50,8 +51,11 @@ Packager::Packager(kernel::Compiler& compiler, BinaryKind kind, std::filesystem:
 }
 
 std::size_t Packager::kernel_of(const Winner& winner, const std::string& arch) {
-  const auto compiled = compiler_.compile({winner.source, arch, kind_, winner.from.options()});
-  if (!compiled) throw UserError(winner.named + " does not compile: " + compiled.error().message);
+  const auto compiled =
+      compiler_.compile({winner.source, arch, kind_, winner.from.options(winner.config)});
+  if (!compiled)
+    throw UserError(winner.named +
+                    " does not compile: " + kernel::located(compiled.error(), winner.source));
   if (const auto kept = kernel::keeps_state(*compiled))
     throw UserError(winner.named + ": " + *kept);
   const auto known =
@@ -106,10 +110,10 @@ void Packager::require_gated_code(const report::ExportFacts& facts, const kernel
                                   const kernel::Source& gated) {
   const BinaryKind kind = facts.time_kind == "predicted" ? BinaryKind::ptx : BinaryKind::cubin;
   const auto compiled = compiler_.compile(
-      {gated, from.arch_on(facts.arch).value_or(from.arch()), kind, from.options()});
+      {gated, from.arch_on(facts.arch).value_or(from.arch()), kind, from.options(facts.config)});
   if (!compiled)
     throw UserError(fmt::format("trial {} does not compile by {}: {}", facts.trial,
-                                compiler_.version(), compiled.error().message));
+                                compiler_.version(), kernel::located(compiled.error(), gated)));
   if (compiled->code_hash != facts.code_hash)
     throw UserError(fmt::format(
         "trial {}: {} makes other code of it than {}, by which it was gated and timed; export it "

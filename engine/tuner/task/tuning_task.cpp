@@ -21,6 +21,12 @@ void require_parameters(const space::SpaceFile& file, const kernel::Template& wa
   }
 }
 
+// What an option may be is known with the values that a space has for its parameter.
+void require_options(const space::SpaceFile& file, const kernel::Template& of) {
+  for (const space::Parameter& parameter : file.parameters)
+    for (const Value& value : parameter.values) of.require_option_value(parameter.name, value);
+}
+
 // A manifest within the space leaves out what goes without saying there.
 kernel::Template load_template(const space::SpaceFile& file, const std::string& name,
                                const std::string& manifest, const problem::Problem& problem,
@@ -29,7 +35,11 @@ kernel::Template load_template(const space::SpaceFile& file, const std::string& 
     kernel::Template::Given given{problem.kind(), {}, problem.argument_names()};
     for (const space::Parameter& parameter : file.parameters)
       if (parameter.name != space::kTemplateParameter) given.parameters.push_back(parameter.name);
-    return kernel::Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
+    auto made =
+        kernel::Template::written_out(name, own->second.manifest, own->second.cuda_text, given);
+    const auto lines = file.source_lines.find(made.source_name());
+    if (lines != file.source_lines.end()) made.locate(lines->second);
+    return made;
   }
   // A space's text may be a stranger's: a manifest is one of those that are shipped.
   const std::filesystem::path within = manifest;
@@ -90,8 +100,9 @@ std::vector<std::string> TuningTask::idle_parameters() const {
       if (found == file.parameters.end() || found->values.size() < 2 || each.uses(name) ||
           decides(name))
         continue;
-      lines.push_back("parameter " + name + " reaches no kernel of template '" + each.name() +
-                      "': neither its source nor its launch names it");
+      lines.push_back(prefix(found->mark) + "parameter " + name +
+                      " reaches no kernel of template '" + each.name() +
+                      "': neither its source nor its launch names it; use it there or remove it");
     }
   return lines;
 }
@@ -125,6 +136,7 @@ TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
     throw UserError(prefix(file.target_mark) + "target: " + error.what());
   }
   auto problem = make_problem(file.problem_kind, file.problem_settings, prefix(file.problem_mark));
+  problem->locate(file.source_lines);
 
   space::SpaceParts parts;
   parts.name = file.name;
@@ -144,7 +156,13 @@ TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
       throw UserError(prefix(mark) + "template '" + name + "' is for " + loaded.arch() +
                       ", but the target '" + file.target + "' is " + target.arch);
     require_parameters(file, loaded, mark);
-    if (const auto names = problem->argument_names(); !names.empty()) loaded.require_known(names);
+    require_options(file, loaded);
+    loaded.require_no_conditions();
+    if (auto names = problem->argument_names(); !names.empty()) {
+      // What fills a `__constant__` variable may be an argument too.
+      for (const std::string& each : problem->constant_names()) names.push_back(each);
+      loaded.require_known(names);
+    }
     for (const auto& [parameter, otherwise] : loaded.optional()) {
       const bool given = std::ranges::find(file.parameters, parameter, &space::Parameter::name) !=
                          file.parameters.end();

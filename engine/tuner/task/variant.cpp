@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "engine/kernel/compile/global_state_check.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune::tuner {
@@ -38,8 +39,8 @@ Variant::Build& Variant::build(const Defines& defines) {
   if (inserted) {
     // Where the template is for other devices the device says so when it is to load it.
     const std::string arch = template_.arch_on(device_->info().arch).value_or(template_.arch());
-    place->second.pending = pool_.submit(
-        {template_.render(config_, defines), arch, device_->info().accepts, template_.options()});
+    place->second.pending = pool_.submit({template_.render(config_, defines), arch,
+                                          device_->info().accepts, template_.options(config_)});
   }
   return place->second;
 }
@@ -80,7 +81,8 @@ std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& sha
                            device_->info().arch);
   Build& built = build(problem_.defines(shape));
   const kernel::CompileOutcome& outcome = finished(built);
-  if (!outcome) return std::unexpected("it does not compile: " + outcome.error().message);
+  if (!outcome)
+    return std::unexpected("it does not compile: " + kernel::located(outcome.error(), source_));
   if (!may_keep_state_)
     if (const auto kept = kernel::keeps_state(*outcome)) return std::unexpected(*kept);
   if (!built.kernel) {

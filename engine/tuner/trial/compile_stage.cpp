@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/kernel/compile/global_state_check.hpp"
+#include "engine/kernel/compile/located_error.hpp"
 #include "engine/tuner/trial/resource_check.hpp"
 #include "engine/util/fault_point.hpp"
 
@@ -59,7 +60,9 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
 
   const kernel::CompileOutcome& outcome = variant.compiled();
   fault_point("trial_compiled");
-  if (!outcome) return stop(trial, "compile", {"compile_error", outcome.error().message});
+  if (!outcome)
+    return stop(trial, "compile",
+                {"compile_error", kernel::located(outcome.error(), variant.source())});
   if (const auto remark = std::ranges::find_if(outcome->warnings, is_degraded_wgmma);
       remark != outcome->warnings.end())
     return stop(trial, "compile", {"not_as_written", *remark});

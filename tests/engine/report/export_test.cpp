@@ -144,6 +144,13 @@ TEST_CASE("export: an edited body is noticed and read, an edited head is no matt
   CHECK(edited.edited);
   CHECK(has(edited.cuda_text, "+= WIDTH"));
   check_same(parse_exported("// mine\n" + text, "w.cu"), facts);
+  // The body's first line is known by its place in the file.
+  const Exported moved = parse_exported("// mine\n" + text, "w.cu");
+  CHECK(moved.file == "w.cu");
+  std::istringstream lines("// mine\n" + text);
+  std::string line;
+  for (int i = 0; i < moved.body_line; ++i) std::getline(lines, line);
+  CHECK(line == moved.cuda_text.substr(0, moved.cuda_text.find('\n')));
   // The body may hold marker lines of its own: the first block counts.
   ExportFacts twice = facts;
   twice.body += text;

@@ -1,5 +1,7 @@
 #include "engine/source/include_flattening.hpp"
 
+#include <sstream>
+
 #include <doctest/doctest.h>
 
 #include "engine/util/error.hpp"
@@ -123,6 +125,57 @@ TEST_CASE("template_root is the nearest kernel_templates, else the manifest's fo
         "/a/kernel_templates/c/kernel_templates");
   CHECK(template_root("/a/b/../mine/c.yaml") == "/a/mine");
   CHECK(template_root("c.yaml") == fs::current_path());
+}
+
+TEST_CASE("flatten: each line of the text is known by its file") {
+  const Tree tree;
+  tree.add("part/main.cu", "one\n#include \"a.cuh\"\n#pragma once\nfour\n#include \"a.cuh\"\nsix");
+  tree.add("part/a.cuh", "#pragma once\ntwo of a\n#include \"b.cuh\"\nfour of a\n");
+  tree.add("include/b.cuh", "b\n");
+  const FlatText flat = flatten(tree.root / "part/main.cu", tree.root);
+  CHECK(flat.text == tree.flat());
+  std::string places;
+  int number = 0;
+  std::istringstream lines(flat.text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto [file, at] = flat.lines.at(++number);
+    places += line + " = " + file + ":" + std::to_string(at) + "\n";
+  }
+  CHECK(places == R"(one = part/main.cu:1
+// ---- a.cuh ---- = part/main.cu:2
+two of a = part/a.cuh:2
+// ---- b.cuh ---- = part/a.cuh:3
+b = include/b.cuh:1
+// ---- end of b.cuh ---- = part/a.cuh:3
+four of a = part/a.cuh:4
+// ---- end of a.cuh ---- = part/main.cu:2
+four = part/main.cu:4
+six = part/main.cu:6
+)");
+}
+
+TEST_CASE("source lines: what is put before or between them moves them") {
+  SourceLines lines = SourceLines::of_file("a");
+  lines.add(2, "a", 2);
+  lines.add(3, "b", 7);
+  const auto place = [](const SourceLines& of, int line) {
+    const auto [file, at] = of.at(line);
+    return file + ":" + std::to_string(at);
+  };
+  CHECK(place(lines, 2) == "a:2");
+  CHECK(place(lines, 5) == "b:9");
+  const SourceLines before = lines.with_inserted(1, 3, "new");
+  CHECK(place(before, 3) == "new:3");
+  CHECK(place(before, 4) == "a:1");
+  CHECK(place(before, 6) == "b:7");
+  const SourceLines between = lines.with_inserted(2, 2, "new");
+  CHECK(place(between, 1) == "a:1");
+  CHECK(place(between, 2) == "new:1");
+  CHECK(place(between, 4) == "a:2");
+  CHECK(place(between, 5) == "b:7");
+  CHECK(place(lines.with_inserted(4, 1, "new"), 5) == "b:8");
+  CHECK(place(lines.with_inserted(4, 0, "new"), 5) == "b:9");
+  CHECK(SourceLines().at(3).file.empty());
 }
 
 }  // namespace fa_tune::test

@@ -140,6 +140,11 @@ TEST_CASE("NVRTC: what is refused comes back with its first error") {
                     "__syncthreads(); *x = t[*x + 1]; }",
                     "k"))
             .message == "200000 bytes of static shared memory, more than 49152 a block");
+  // A name of C++ is another one in the code, which nobody says where there is no code.
+  CHECK(failure(request("template <int N> __global__ void k(int* x) { __shared__ int t[N]; "
+                        "t[*x] = 1; __syncthreads(); *x = t[*x + 1]; }",
+                        "k<50000>"))
+            .message == "200000 bytes of static shared memory, more than 49152 a block");
   CHECK(
       failure(request("extern \"C\" __global__ void j() {}", "k")).message.find("no kernel 'k'") ==
       0);

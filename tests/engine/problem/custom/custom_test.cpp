@@ -5,9 +5,11 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
+#include "engine/problem/custom/spec.hpp"
 #include "engine/report/export.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
@@ -186,6 +188,27 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
   test::write_text(place.folder() / "reads.cu",
                    "// to include x\n#include <cuda_fp16.h>\n" + std::string(test::kCustomPlain));
   CHECK(place.refused({{"source: plain.cu", "source: reads.cu"}}) == "nothing was thrown");
+}
+
+TEST_CASE("custom: a tolerance is set, in any form of the file") {
+  const test::CustomSpace place;
+  const auto tolerance = [&](const test::Replacements& changes,
+                             const std::vector<std::string>& settings) {
+    const SpaceFile file = with_settings(place.file(changes), settings);
+    const auto found = read_custom(YamlNode::parse(file.text, "set.yaml")).tolerance;
+    return found ? fmt::format("{} {}", found->absolute, found->relative) : "none";
+  };
+  CHECK(tolerance({}, {}) == "none");
+  CHECK(tolerance({}, {"tolerance.relative=1e-5"}) == "0 1e-05");
+  CHECK(tolerance({}, {"tolerance.relative=1e-5", "tolerance.absolute=0.5", "sizes.n=60",
+                       "tolerance.relative=2"}) == "0.5 2");
+  const test::Replacements block = {
+      {"  arguments:", "  tolerance:\n    absolute: 3\n  arguments:"}};
+  CHECK(tolerance(block, {"tolerance.relative=0.25"}) == "3 0.25");
+  CHECK(tolerance(block, {"tolerance.absolute=0.25"}) == "0.25 0");
+  CHECK_THROWS_AS(tolerance({}, {"tolerance.relative=-1"}), UserError);
+  CHECK_THROWS_AS(tolerance({}, {"tolerance.relative=much"}), UserError);
+  CHECK_THROWS_AS(tolerance({}, {"tolerance.other=1"}), UserError);
 }
 
 TEST_CASE("custom: sizes are set, drawn and told to the kernels") {

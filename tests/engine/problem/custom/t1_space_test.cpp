@@ -89,6 +89,7 @@ class T1Place {
     test::Bench bench(opened, test::device_under_test());
     return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
   }
+  const test::ScratchFolder& folder() const { return folder_; }
   std::string refused(const test::Replacements& changes) const {
     return test::message_of<UserError>([&] { task(changes); });
   }
@@ -135,6 +136,64 @@ TEST_CASE("T1: a symbol in constant memory is filled") {
               "__constant__ float w[7];\n" +
                   test::replace(kWindow, {{"s += in[i + k]", "s += w[0] * in[i + k]"}}));
   CHECK(place.gate(place.task(with_w)) == Finding::kWrong);
+}
+
+TEST_CASE("T1: what is in constant memory is an argument too where the kernel has it") {
+  const T1Place place;
+  const auto source = [](const char* text) {
+    return "__constant__ float w[7];\n" +
+           test::replace(text, {{"float* sum, int n", "float* sum, const float* v, int n"},
+                                {"s += in[i + k]", "s += (w[k] + v[k]) * in[i + k]"}});
+  };
+  const test::Replacements with_w = {
+      {R"(   {"Name": "n",)",
+       R"(   {"Name": "w", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+    "MemType": "Constant", "FillType": "Random", "Size": "2 * max(radius) + 1"},
+   {"Name": "n",)"}};
+  place.write("window.cu", source(kWindow));
+  place.write("plain.cu", source(kPlainWindow));
+  CHECK(place.gate(place.task(with_w)) == Finding::kPassed);
+  // The plain kernel may do with the symbol alone.
+  place.write("plain.cu",
+              "__constant__ float w[7];\n" +
+                  test::replace(kPlainWindow, {{"s += in[i + k]", "s += 2 * w[k] * in[i + k]"}}));
+  CHECK(place.gate(place.task(with_w)) == Finding::kPassed);
+  place.write("window.cu", test::replace(source(kWindow), {{"v[k]) *", "v[0]) *"}}));
+  CHECK(place.gate(place.task(with_w)) == Finding::kWrong);
+}
+
+TEST_CASE("T1: the kernel itself as the reference") {
+  const T1Place place;
+  const auto opened = [&](const test::Replacements& changes = {}) {
+    const std::string text =
+        t1_as_space(test::replace(kT1, changes), place.folder() / "window.json",
+                    {.reference = "self", .target = "l4"});
+    return test::opened(parse_space_file(text, "window.json"));
+  };
+  place.write("plain.cu", "no CUDA at all");
+  const TuningTask task = opened();
+  CHECK(place.gate(task) == Finding::kPassed);
+  const kernel::Template& reference = *task.problem->plain_kernel();
+  CHECK(reference.kernel() == "window");
+  const LaunchConfig launch =
+      reference.require_plan(Config(), task.scope(task.problem->shape())).config;
+  CHECK(launch.block == Dim3{64, 1, 1});
+  CHECK(launch.grid == Dim3{8, 1, 1});
+  CHECK(test::has(reference.cuda_text(), "#define tile_size_x 2\n"));
+  // Without Defaults it is the valid config nearest to the first values.
+  const TuningTask first = opened({{R"(, "Default": 64)", ""}});
+  CHECK(test::has(first.problem->plain_kernel()->cuda_text(),
+                  "#define block_size_x 32\n#define tile_size_x 1\n"));
+  // What differs from one config to another is found, what all have in common is not.
+  place.write("window.cu", test::replace(kWindow, {{"out[i] = s / 7", "out[i] = s / 8"}}));
+  CHECK(place.gate(opened()) == Finding::kPassed);
+  place.write("window.cu",
+              test::replace(kWindow, {{"out[i] = s / 7", "out[i] = s / (5 + tile_size_x)"}}));
+  Config other = opened().space.presets().at(0).config;
+  other.set("tile_size_x", std::int64_t{4});
+  const TuningTask differs = opened();
+  test::Bench bench(differs, test::device_under_test());
+  CHECK(bench.gate(differs.templates[0], other, "quick").finding == Finding::kWrong);
 }
 
 TEST_CASE("T1: what Kernel Tuner defines is there, and headers of a host's") {
@@ -184,7 +243,22 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
   CHECK(grid({{size, R"("GlobalSizeType": "OpenCL", "GlobalSize": {"X": "1000"},)"}}) == 16);
   CHECK(grid({{size, R"("GlobalSizeType": "CUDA", "GlobalSize": {"X": "1000 // 7"},)"}}) == 142);
   CHECK(grid({{divisors, ""}}) == 16);
-  CHECK(grid({{divisors, R"("GridDivX": [],)"}}) == 1000);
+  CHECK(grid({{divisors, R"("GridDivX": [],)"}}) == 16);
+  CHECK(grid({{divisors, R"("GridDivX": ["block_size_x * tile_size_x // 2"],)"}}) == 16);
+  CHECK(grid({{divisors, R"("GridDivX": "tile_size_x",)"}}) == 500);
+  CHECK(grid({{divisors, R"("GridDivX": [100],)"}}) == 10);
+  const std::string global = R"("GlobalSizeType": "CUDA", "GlobalSize": )";
+  CHECK(grid({{size, global + R"(["block_size_x", "1"],)"}}) == 64);
+  CHECK(grid({{size, global + R"("1000 // block_size_x",)"}}) == 15);
+  // By Kernel Tuner a block of nobody's size has 256 threads, and a grid is not divided by them.
+  const auto unsized = [&](const char* divisors_now) {
+    return grid({{divisors, divisors_now},
+                 {R"("LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},)", ""},
+                 {R"({"Name": "block_size_x",)", R"({"Name": "threads",)"},
+                 {R"("32 <= block_size_x)", R"("32 <= threads)"}});
+  };
+  CHECK(unsized("") == 1000);
+  CHECK(unsized(R"("GridDivX": ["threads"],)") == 16);
   CHECK(grid({{R"("LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},)", ""}}) == 8);
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_tune::source {
+
+// What a CUDA text declares, as far as it can be seen without its grammar and without expanding
+// macros. In one pass; the text may be a stranger's, of any length. Lines are counted from 1.
+
+struct KernelDeclaration {
+  std::string name;
+  int line = 0;
+  std::string parameters;  // what stands between its parentheses, comments and line ends gone
+  // How many there are; nothing where a macro or a directive among them may make others.
+  std::optional<std::size_t> count = {};
+  bool is_template = false;
+};
+
+struct Declarations {
+  // Those of __global__ functions, in the text's order.
+  std::vector<KernelDeclaration> kernels;
+  // Names in `template <...>` lists, where each is first.
+  std::map<std::string, int> template_parameters;
+  std::map<std::string, int> macros;      // by #define, where each is first
+  std::map<std::string, int> conditions;  // words of #if, #elif, #ifdef and #ifndef lines
+  std::set<std::string> undefined;        // by #undef
+  // Whether a macro may make kernels that are not among those above: its text names __global__ or
+  // pastes words, or one is what stands where a kernel's name would.
+  bool may_hide_kernels = false;
+};
+
+Declarations declarations(std::string_view text);
+
+}  // namespace fa_tune::source

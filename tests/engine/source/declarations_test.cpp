@@ -1,0 +1,99 @@
+#include "engine/source/declarations.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fa_tune::test {
+
+using namespace fa_tune::source;
+
+TEST_CASE("declarations: kernels, their lines and their parameters") {
+  const Declarations found = declarations(R"cu(// __global__ void not_this(int);
+#include <x>
+extern "C" __global__ void __launch_bounds__(256, 2)
+first(const float* x, /* int, int */ float a = f(1, 2), int n) { g(x); }
+/* template <int N> */
+template <int PER, typename T = float, class... Rest>
+__global__ void second(T (&x)[PER], Map<T, 4> map) {}
+const char* text = "__global__ void third(int)";
+__global__ void fourth(void);
+__global__ void fifth();
+)cu");
+  REQUIRE(found.kernels.size() == 4);
+  CHECK(found.kernels[0].name == "first");
+  CHECK(found.kernels[0].line == 4);
+  CHECK(found.kernels[0].count == 3);
+  CHECK(found.kernels[0].parameters == "const float* x, float a = f(1, 2), int n");
+  CHECK_FALSE(found.kernels[0].is_template);
+  CHECK(found.kernels[1].name == "second");
+  CHECK(found.kernels[1].line == 7);
+  CHECK(found.kernels[1].count == 2);
+  CHECK(found.kernels[1].is_template);
+  CHECK(found.kernels[2].name == "fourth");
+  CHECK(found.kernels[2].count == 0);
+  CHECK(found.kernels[3].count == 0);
+  CHECK_FALSE(found.kernels[3].is_template);
+  CHECK_FALSE(found.may_hide_kernels);
+  CHECK(found.template_parameters == std::map<std::string, int>{{"PER", 6}, {"T", 6}, {"Rest", 6}});
+}
+
+TEST_CASE("declarations: template parameters of any list, and nothing else") {
+  const auto names = [](const char* text) {
+    std::vector<std::string> all;
+    for (const auto& [name, line] : declarations(text).template_parameters)
+      all.push_back(name + std::to_string(line));
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("template <\n  int A,\n  bool B = (A > 2), int C = 1\n>\nstruct S {};") ==
+        Names{"A2", "B3", "C3"});
+  CHECK(names("template <template <class, int D> class F, int C = sizeof(int)> void f();") ==
+        Names{"C1", "D1", "F1"});
+  CHECK(names("template <class T, Pair<int, T> V> void f();") == Names{"T1", "V1"});
+  CHECK(names("template <> __global__ void k<4>(int);").empty());
+  CHECK(names("template __global__ void k<A, B>(int);").empty());
+  CHECK(names("template <class> void f(int N);").empty());
+  CHECK(names("bool f() { return a template < b; }").empty());
+  CHECK(names("// template <int N>\nconst char* s = \"template <int N>\";").empty());
+}
+
+TEST_CASE("declarations: what macros may make or change") {
+  const Declarations found = declarations(R"(#define WIDTH 4
+#ifdef PER
+#elif defined(OTHER) && \
+      MORE > 2
+#endif
+#undef GONE
+__global__ void k(int n ARGUMENTS) {}
+#define ARGUMENTS , int m
+__global__ void l(int n
+#if WIDE
+  , int m
+#endif
+  ) {}
+)");
+  CHECK(found.macros == std::map<std::string, int>{{"ARGUMENTS", 8}, {"WIDTH", 1}});
+  CHECK(found.conditions.at("PER") == 2);
+  CHECK(found.conditions.at("MORE") == 3);
+  CHECK_FALSE(found.conditions.contains("WIDTH"));
+  CHECK(found.undefined == std::set<std::string>{"GONE"});
+  REQUIRE(found.kernels.size() == 2);
+  CHECK_FALSE(found.kernels[0].count.has_value());
+  CHECK_FALSE(found.kernels[1].count.has_value());
+  CHECK_FALSE(found.may_hide_kernels);
+  CHECK(declarations("#define K __global__ void\n").may_hide_kernels);
+  CHECK(declarations("#define K(a) k_##a\n").may_hide_kernels);
+  CHECK(declarations("#define K(a) a\n__global__ void K(scale)(int n) {}\n").may_hide_kernels);
+}
+
+TEST_CASE("declarations: texts of nothing but beginnings take no time") {
+  for (const char* beginning :
+       {"__global__ ", "template <", "template <a b,", "#define ", "#if a\n", "\n", "/*", "\"", "'",
+        "__global__ (", "#\\\n", "\\\n"}) {
+    std::string text;
+    while (text.size() < 262'144) text += beginning;
+    CHECK(declarations(text).kernels.empty());
+  }
+  CHECK(declarations("").kernels.empty());
+}
+
+}  // namespace fa_tune::test
