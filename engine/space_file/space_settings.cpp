@@ -109,44 +109,44 @@ std::string problem_text(const std::string& kind, const Settings& settings) {
   return text;
 }
 
-// The text with the number that stands at a place of it exchanged.
-std::string exchange(const std::string& text, const YamlNode& number, const std::string& value) {
-  const Mark mark = number.text_mark();
+std::size_t place_of(const std::string& text, const Mark& mark) {
   std::size_t at = 0;
   for (int line = 1; line < mark.line; ++line) at = text.find('\n', at) + 1;
-  at += static_cast<std::size_t>(mark.column - 1);
+  return at + static_cast<std::size_t>(mark.column - 1);
+}
+
+// The text with the number that stands at a place of it exchanged.
+std::string exchange(const std::string& text, const YamlNode& number, const std::string& value) {
+  const std::size_t at = place_of(text, number.text_mark());
   return text.substr(0, at) + value + text.substr(at + number.text("size").size());
 }
 
-// The text with a key more before another one of a map, in the map's own style.
-std::string insert_before(const std::string& text, const YamlEntry& entry, const std::string& key) {
-  std::size_t line = 0;
-  for (int i = 1; i < entry.key_mark.line; ++i) line = text.find('\n', line) + 1;
-  const std::size_t at = line + static_cast<std::size_t>(entry.key_mark.column - 1);
-  const std::string indent = text.substr(line, at - line);
-  const bool block = indent.find_first_not_of(' ') == std::string::npos;
-  return text.substr(0, at) + key + (block ? "\n" + indent : ", ") + text.substr(at);
+// The text with one entry more in a map of it that has some, the first.
+std::string with_entry(std::string text, const YamlNode& map, const std::string& entry) {
+  const std::size_t open = place_of(text, map.mark());
+  if (text[open] == '{') return text.insert(open + 1, entry + ", ");
+  const Mark& first = map.entries("a map").at(0).key_mark;
+  return text.insert(place_of(text, first),
+                     entry + "\n" + std::string(static_cast<std::size_t>(first.column - 1), ' '));
 }
 
-// What an element may be off by, whether the space states it or not.
 std::string with_tolerance(const std::string& text, const YamlNode& problem,
-                           const std::string& part, const std::string& value) {
+                           const std::string& bound, const std::string& value) {
   const YamlNode* tolerance = problem.find("tolerance");
-  const std::string stated = part + ": " + value;
-  if (tolerance == nullptr)
-    return insert_before(text, problem.entries("problem").at(0), "tolerance: {" + stated + "}");
-  if (const YamlNode* number = tolerance->find(part)) return exchange(text, *number, value);
-  return insert_before(text, tolerance->entries("tolerance").at(0), stated);
+  if (tolerance == nullptr || !tolerance->is_map() || tolerance->entries("tolerance").empty())
+    return with_entry(text, problem, fmt::format("tolerance: {{{}: {}}}", bound, value));
+  if (const YamlNode* number = tolerance->find(bound)) return exchange(text, *number, value);
+  return with_entry(text, *tolerance, bound + ": " + value);
 }
 
 // A custom problem's timed sizes and its tolerance, in their places: the rest of its section is not
 // made of settings.
-SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& changes) {
+SpaceFile with_custom_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   std::string text = file.text;
   for (const std::string& change : changes) {
     const auto [name, value] = read_change(change);
     const YamlNode root = YamlNode::parse(text, file.path);
-    if (name == "tolerance.absolute" || name == "tolerance.relative") {
+    if (name == "tolerance.relative" || name == "tolerance.absolute") {
       text = with_tolerance(text, root.at("problem"), name.substr(name.find('.') + 1), value);
       continue;
     }
@@ -156,7 +156,7 @@ SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& chan
     if (number == nullptr || !is_number(value))
       throw UserError(
           fmt::format("--set {}: of a custom problem one of its sizes can be set, as in "
-                      "sizes.{}=1000, and tolerance.absolute or tolerance.relative",
+                      "sizes.{}=1000, and tolerance.relative or tolerance.absolute",
                       quote_text(change), timed.entries("sizes").at(0).key));
     text = exchange(text, *number, value);
   }
@@ -168,7 +168,10 @@ SpaceFile with_sizes(const SpaceFile& file, const std::vector<std::string>& chan
 
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes) {
   if (changes.empty()) return file;
-  if (file.problem_kind == kCustomProblem) return with_sizes(file, changes);
+  if (file.problem_kind == kCustomProblem) {
+    SpaceFile changed = with_custom_settings(file, changes);
+    return changed;
+  }
   const YamlNode root = YamlNode::parse(file.text, file.path);
   const YamlNode& problem = root.at("problem");
   Settings settings;
