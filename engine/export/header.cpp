@@ -146,6 +146,13 @@ std::string Header::size_value(const PackagedCall& call, const std::string& name
   return to_text(call.shape.at(name));
 }
 
+// Where an argument's row points to for it, behind a comma.
+std::string Header::long_value(const problem::Scalar& scalar) const {
+  if (!is_long(scalar)) return "";
+  const auto found = std::ranges::find(long_values_, scalar.bytes);
+  return fmt::format(", value_{}", found - long_values_.begin());
+}
+
 std::string Header::head() const {
   std::string text = comment_lines(
       fmt::format(
@@ -341,13 +348,6 @@ std::string Header::launcher() const {
              "chosen, stream);\n}}\n",
              fmt::join(parameters, ", "), fmt::join(addresses, ", "), fmt::join(options, ", "),
              package_.calls.size(), tensors_.size());
-}
-
-// Where an argument's row points to for it, behind a comma.
-std::string Header::long_value(const problem::Scalar& scalar) const {
-  if (!is_long(scalar)) return "";
-  const auto found = std::ranges::find(long_values_, scalar.bytes);
-  return fmt::format(", value_{}", found - long_values_.begin());
 }
 
 std::string Header::text() const {
