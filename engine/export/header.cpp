@@ -82,10 +82,6 @@ std::uint64_t bits_of(const problem::Scalar& scalar) {
 // More than an argument has room for by itself.
 bool is_long(const problem::Scalar& scalar) { return scalar.bytes.size() > sizeof(std::uint64_t); }
 
-std::string long_name(std::size_t call, const std::string& scalar) {
-  return fmt::format("value_{}_{}", call, scalar);
-}
-
 std::string sizes_text(const Dim3& dims) {
   return fmt::format("{{{}, {}, {}}}", dims.x, dims.y, dims.z);
 }
@@ -98,6 +94,9 @@ class Header {
         sizes_(names_of_sizes()) {
     for (const problem::Scalar& scalar : scalars_in_order(package.calls.front()))
       if (is_option(scalar)) options_.push_back(scalar);
+    for (const PackagedCall& call : package.calls)
+      for (const problem::Scalar& scalar : call.scalars)
+        if (is_long(scalar)) long_values_.push_back(scalar.bytes);
   }
 
   std::string text() const;
@@ -108,9 +107,10 @@ class Header {
   std::string code() const;
   std::string calls() const;
   std::string call_tables(std::size_t at) const;
-  std::string argument(std::size_t at, const std::string& name) const;
+  std::string argument(const PackagedCall& call, const std::string& name) const;
   std::string map(const PackagedCall& call, const MappedTensor& map) const;
   std::string size_value(const PackagedCall& call, const std::string& name) const;
+  std::string long_value(const problem::Scalar& scalar) const;
   std::string same_sizes() const;
   std::string user_side() const;
   std::string launcher() const;
@@ -118,6 +118,7 @@ class Header {
   const Package& package_;
   std::vector<problem::Tensor> tensors_;
   std::vector<problem::Scalar> options_;
+  std::vector<std::vector<std::byte>> long_values_;
   std::vector<std::string> sizes_;
 };
 
@@ -145,6 +146,13 @@ std::string Header::size_value(const PackagedCall& call, const std::string& name
   return to_text(call.shape.at(name));
 }
 
+// Where an argument's row points to for it, behind a comma.
+std::string Header::long_value(const problem::Scalar& scalar) const {
+  if (!is_long(scalar)) return "";
+  const auto found = std::ranges::find(long_values_, scalar.bytes);
+  return fmt::format(", value_{}", found - long_values_.begin());
+}
+
 std::string Header::head() const {
   std::string text = comment_lines(
       fmt::format(
@@ -164,6 +172,12 @@ std::string Header::head() const {
 
 std::string Header::code() const {
   std::string text;
+  for (std::size_t i = 0; i < long_values_.size(); ++i) {
+    std::vector<int> bytes;
+    for (const std::byte each : long_values_[i]) bytes.push_back(std::to_integer<int>(each));
+    text += fmt::format("alignas(16) inline constexpr unsigned char value_{}[] = {{{}}};\n", i,
+                        fmt::join(bytes, ", "));
+  }
   for (std::size_t i = 0; i < package_.kernels.size(); ++i) {
     text += fmt::format("alignas(16) inline constexpr unsigned char code_{}[] = {{", i);
     std::string line;
@@ -199,8 +213,7 @@ std::string Header::map(const PackagedCall& call, const MappedTensor& map) const
                      map.swizzle_bytes == 0 ? "NONE" : fmt::format("{}B", map.swizzle_bytes));
 }
 
-std::string Header::argument(std::size_t at, const std::string& name) const {
-  const PackagedCall& call = package_.calls[at];
+std::string Header::argument(const PackagedCall& call, const std::string& name) const {
   const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
   if (mapped != call.maps.end()) {
     std::size_t place = 0;
@@ -217,22 +230,14 @@ std::string Header::argument(std::size_t at, const std::string& name) const {
   const bool chosen = option < options_.size();
   return fmt::format("    {{Argument::{}, {}, {:#x}{}}},  // {} = {}\n",
                      chosen ? "option" : "scalar", chosen ? option : 0, bits_of(scalar),
-                     is_long(scalar) ? ", " + long_name(at, name) : "", name,
-                     scalar_json(scalar).dump());
+                     long_value(scalar), name, scalar_json(scalar).dump());
 }
 
 std::string Header::call_tables(std::size_t at) const {
   const PackagedCall& call = package_.calls[at];
-  std::string arguments, maps, constants, longs;
-  for (const problem::Scalar& scalar : scalars_in_order(call)) {
-    if (!is_long(scalar)) continue;
-    std::vector<int> bytes;
-    for (const std::byte each : scalar.bytes) bytes.push_back(std::to_integer<int>(each));
-    longs += fmt::format("alignas(16) inline constexpr unsigned char {}[] = {{{}}};\n",
-                         long_name(at, scalar.name), fmt::join(bytes, ", "));
-  }
+  std::string arguments, maps, constants;
   for (const std::string& name : call.arguments) {
-    arguments += argument(at, name);
+    arguments += argument(call, name);
     const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
     if (mapped != call.maps.end()) maps += map(call, *mapped);
   }
@@ -248,7 +253,7 @@ std::string Header::call_tables(std::size_t at) const {
                ? ""
                : fmt::format("inline constexpr {} {}_{}[] = {{\n{}}};\n", type, name, at, rows);
   };
-  return longs + table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
+  return table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
          table("Constant", "constants", constants);
 }
 

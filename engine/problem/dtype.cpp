@@ -26,8 +26,8 @@ T take(const std::byte* from) {
 // use(T()) with the C++ type of an integer type. A bool is the byte that it lies in.
 template <typename Use>
 auto with_integer(DType type, const Use& use) {
-  // NOLINTNEXTLINE(bugprone-branch-clone): their types differ
   switch (type) {
+    // NOLINTNEXTLINE(bugprone-branch-clone): their types differ
     case DType::i8:
       return use(std::int8_t());
     case DType::u8:
