@@ -111,7 +111,8 @@ class Scanner {
     return std::nullopt;
   }
 
-  // What is declared behind __global__: the first word before a parenthesis that is no attribute.
+  // What is declared behind __global__: each word before a parenthesis that is no attribute. A
+  // header's macro may be an attribute too, so that of several any may be the name.
   void take_kernel(std::size_t at, int line) {
     // Of a template where nothing ends between its list and here.
     const std::string_view between =
@@ -136,10 +137,11 @@ class Scanner {
           found_.may_hide_kernels = true;
           continue;
         }
-        if (const auto past = past_bracket(open, '(', ')'))
-          add_kernel(std::string(word->text), line, is_template,
-                     text_.substr(open + 1, *past - open - 2));
-        return;
+        const auto past = past_bracket(open, '(', ')');
+        if (!past) return;
+        add_kernel(std::string(word->text), line, is_template,
+                   text_.substr(open + 1, *past - open - 2));
+        at = *past;
       }
     }
   }

@@ -154,6 +154,7 @@ COMPILED = [
     (M, "const int i =", "int BLOCK = 1; const int i =",
      "BLOCK is #defined for the space's parameter or define of that name: rename one of the two"),
     (M, "if (i < n)", "T::none(); if (i < n)", "mine.cu(6): error: "),
+    (I, "BLOCK * per", "PER * BLOCK", 'parts/index.cuh(3): error: identifier "PER" is undefined; it is a parameter'),
     (P, "a * x[i];", "a * z[i];", 'plain.cu(3): error: identifier "z" is undefined'),
     (M, "  for (int", "  __shared__ T much[16000]; much[n] = a; __syncthreads(); y[0] = much[a > 0];\n  for (int",
      "64000 bytes of static shared memory, more than 49152 a block"),

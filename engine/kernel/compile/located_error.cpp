@@ -150,6 +150,10 @@ std::string located(const CompileFailure& failure, const Source& source) {
                           name)
                     : fmt::format("; the parameter {} is also a name in {}: rename it in the space",
                                   name, position->file);
+  for (const std::string& parameter : origin.template_parameters)
+    if (position->rest.contains("identifier \"" + parameter + "\" is undefined"))
+      told +=
+          "; it is a parameter that the kernel's name gives to a template, so it is not #defined";
   return told;
 }
 

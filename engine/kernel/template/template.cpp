@@ -273,7 +273,7 @@ Source Template::render(
     }
   }
   const auto before = static_cast<int>(std::ranges::count(source.text, '\n')) + 1;
-  Origin origin{lines_.with_inserted(1, before, "the #define lines"), {}};
+  Origin origin{lines_.with_inserted(1, before, "the #define lines"), {}, template_parameters_};
   for (const auto& [name, text] : defined) origin.defined.push_back(name);
   source.origin = std::make_shared<const Origin>(std::move(origin));
   source.text += "\n" + source::with_unroll_factors(cuda_text_, [&](const std::string& word) {

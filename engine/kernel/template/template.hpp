@@ -31,7 +31,8 @@ struct GeneMoves {
 // Where a source's text comes from, for messages alone.
 struct Origin {
   source::SourceLines lines;
-  std::vector<std::string> defined;  // names of its #define lines
+  std::vector<std::string> defined;                   // names of its #define lines
+  std::vector<std::string> template_parameters = {};  // parameters that have none
 };
 
 // The text of one variant, complete in itself, and the name of its kernel: that of a function, or

@@ -1,5 +1,7 @@
 #include "engine/source/declarations.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 namespace fa_tune::test {
@@ -34,6 +36,23 @@ __global__ void fifth();
   CHECK_FALSE(found.kernels[3].is_template);
   CHECK_FALSE(found.may_hide_kernels);
   CHECK(found.template_parameters == std::map<std::string, int>{{"PER", 6}, {"T", 6}, {"Rest", 6}});
+}
+
+TEST_CASE("declarations: a kernel is seen behind attributes of all kinds") {
+  for (const char* text :
+       {"extern \"C\" { __global__ __launch_bounds__(64) void k(int a, int b) {} }",
+        "namespace n { static __global__ void __cluster_dims__(2, 1) k(int a, int b); }",
+        "__global__ void HEADERS_BOUNDS(128) k(int a, int b) {}",
+        "__global__ void k(int a, int b) noexcept {}",
+        "#define OWN_BOUNDS(n)\n__global__ void OWN_BOUNDS(4) k(int a,\n  int b) {}",
+        "template <class T>\n__launch_bounds__(2) __global__ void k(T a, int b) {}"}) {
+    CAPTURE(text);
+    const auto kernels = declarations(text).kernels;
+    const auto found = std::ranges::find(kernels, "k", &KernelDeclaration::name);
+    REQUIRE(found != kernels.end());
+    CHECK(found->count == 2);
+    CHECK(found->is_template == std::string_view(text).starts_with("template"));
+  }
 }
 
 TEST_CASE("declarations: template parameters of any list, and nothing else") {

@@ -19,6 +19,7 @@ Source source(const std::string& kernel = "k") {
   origin.lines.add(6, "mine.cu", 5);
   origin.lines = origin.lines.with_inserted(1, 3, "the #define lines");
   origin.defined = {"BLOCK", "A"};
+  origin.template_parameters = {"PER"};
   return {"", kernel, "", std::make_shared<const Origin>(std::move(origin))};
 }
 
@@ -73,6 +74,10 @@ TEST_CASE("located: a name that is #defined for the space is told") {
              "  template <class A>\n                  ^\n\n") ==
         "/usr/cub/a.cuh(7): error: expected an identifier; the parameter A is also a name in "
         "/usr/cub/a.cuh: rename it in the space");
+  CHECK(told("k.cu(9): error: identifier \"PER\" is undefined") ==
+        "mine.cu(5): error: identifier \"PER\" is undefined; it is a parameter that the kernel's "
+        "name "
+        "gives to a template, so it is not #defined");
   // Not where the name is beside the place, or what is wrong is another thing.
   CHECK(told("k.cu(9): error: expected an identifier", "    int BLOCK = 5;\n              ^\n\n") ==
         "mine.cu(5): error: expected an identifier");
