@@ -45,9 +45,13 @@ class CaseRun::Outputs {
 
 CaseRun::CaseRun(device::Device& device, const BoundKernel& kernel, EntryPtr truth,
                  DeviceInputCache* input_cache)
-    : device_(device), truth_(std::move(truth)), input_cache_(input_cache) {
+    : device_(device),
+      truth_(std::move(truth)),
+      input_cache_(input_cache),
+      workspaces_(workspaces_of(kernel)) {
   const problem::Instance& instance = truth_->instance;
   for (const problem::Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
+  for (const problem::Tensor& tensor : workspaces_) buffers_.emplace_back(device, tensor);
   auto launch =
       make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
   if (!launch)
@@ -150,7 +154,9 @@ std::optional<Rejection> CaseRun::run(Fill what, Look look) {
     // What a launch writes over must be there again for the next.
     if (what == Fill::all || role == problem::Role::inout ||
         (role == problem::Role::input) == (what == Fill::inputs)) {
-      if (!apart(buffer)) {
+      if (stays_unwritten(i)) {
+        buffer.fill_guards(writes);
+      } else if (!apart(buffer)) {
         buffer.fill(writes);
       } else {
         buffer.fill_guards(writes);

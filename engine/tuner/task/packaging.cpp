@@ -7,6 +7,7 @@
 #include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/text_format.hpp"
+#include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
@@ -77,6 +78,10 @@ void Packager::add(const Winner& winner) {
   const Constants scope = scope_of(winner.target, shape);
   problem::Instance outline = winner.problem.outline(winner.shape);
   PlannedLaunch planned = winner.from.require_plan(winner.config, scope);
+  if (!planned.steps.empty() || !planned.workspaces.empty())
+    throw UserError(winner.named +
+                    " launches several kernels or has workspaces of its own, which is exported as "
+                    "a .cu file alone so far: use --as cu");
   exports::PackagedCall call{.kernel = kernel_of(winner, *arch),
                              .shape = shape,
                              .given = winner.shape,
@@ -164,7 +169,7 @@ void Packager::add_file(const std::filesystem::path& file) {
        .problem = *problem,
        .target = target,
        .shape = exported.shape,
-       .source = {exported.cuda_text, exported.kernel, sha256(exported.cuda_text)},
+       .source = source_of(exported, from),
        .device_arch = arch,
        .device = "",
        .origin = fmt::format("{}; from {}", report::settings_text(exported.config.to_json()),
