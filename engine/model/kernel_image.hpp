@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -107,13 +106,7 @@ struct PlannedLaunch {
   std::vector<PlannedWorkspace> workspaces = {};
 
   // Its kernels, in order.
-  std::vector<PlannedKernel> kernels() const {
-    if (steps.empty()) return {{0, config, arguments, maps}};
-    std::vector<PlannedKernel> all;
-    for (const PlannedStep& step : steps)
-      if (const auto* kernel = std::get_if<PlannedKernel>(&step)) all.push_back(*kernel);
-    return all;
-  }
+  std::vector<PlannedKernel> kernels() const;
   friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
 };
 
@@ -125,16 +118,6 @@ struct KernelResources {
   int stack_bytes = -1;          // a thread
   int static_shared_bytes = -1;  // a block
 };
-
-// What any of several kernels takes at most.
-inline KernelResources most_of(KernelResources a, const KernelResources& b) {
-  a.registers = std::max(a.registers, b.registers);
-  a.spill_store_bytes = std::max(a.spill_store_bytes, b.spill_store_bytes);
-  a.spill_load_bytes = std::max(a.spill_load_bytes, b.spill_load_bytes);
-  a.stack_bytes = std::max(a.stack_bytes, b.stack_bytes);
-  a.static_shared_bytes = std::max(a.static_shared_bytes, b.static_shared_bytes);
-  return a;
-}
 
 // One of the kernels in an image.
 struct KernelEntry {
@@ -158,10 +141,11 @@ struct KernelImage {
   }
 };
 
-inline KernelResources most_of(const KernelImage& image) {
-  KernelResources most = image.resources;
-  for (const KernelEntry& entry : image.more) most = most_of(most, entry.resources);
-  return most;
-}
+// What any of its kernels takes at most.
+KernelResources most_of(const KernelResources& a, const KernelResources& b);
+KernelResources most_of(const KernelImage& image);
+
+// "scan<4>" of "_Z4scanILi4EEvPKf": a kernel's name for a person, without what it takes.
+std::string plain_name(const std::string& kernel);
 
 }  // namespace fa_tune

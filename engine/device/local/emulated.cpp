@@ -225,7 +225,7 @@ class EmulatorDevice final : public Device {
         emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,
                           record, reachable);
     timed.times.push_back(
-        {kernel.program.kernel, prediction.us, std::move(prediction.detail_json)});
+        {plain_name(kernel.program.kernel), prediction.us, std::move(prediction.detail_json)});
     return {};
   }
 

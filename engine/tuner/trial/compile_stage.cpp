@@ -85,7 +85,8 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
     const KernelEntry entry = image.entry(kernel.entry);
     auto rejection = check_resources(task_, device_.info(), entry.resources, kernel.config);
     if (!rejection) continue;
-    if (kernels.size() > 1) rejection->message = entry.kernel + ": " + rejection->message;
+    if (kernels.size() > 1)
+      rejection->message = plain_name(entry.kernel) + ": " + rejection->message;
     return stop(trial, "resources", *rejection);
   }
   row.identity = duplicates_.identity_of(variant, *planned);

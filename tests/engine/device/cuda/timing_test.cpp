@@ -96,6 +96,7 @@ TEST_CASE(
   driver->kernels["b"] = noting("b");
   KernelImage image = image_of("a");
   image.more = {{"b", {}}};
+  image.bytes += " b";
   const auto loaded = device->load(image);
   REQUIRE(loaded);
   CHECK(driver.calls("cuModuleLoadDataEx") == 1);

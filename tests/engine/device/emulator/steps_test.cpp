@@ -112,6 +112,7 @@ TEST_CASE("a step that faults ends the launch, and says which it is") {
 TEST_CASE("the time of several steps is theirs together, with what each took") {
   StepsBench bench;
   const LaunchStep set = BufferFill{bench.x, 0, 128, 1}, add = bench.add(bench.x, bench.y, 1);
+  REQUIRE(bench.device->fill({{bench.x, 0, 128, 1}, {bench.y, 0, 128, 0}}));
   const auto us = [&](std::vector<LaunchStep> steps) {
     const auto timing = bench.device->time(bench.launch(std::move(steps)), {});
     REQUIRE(timing);
