@@ -143,8 +143,11 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
 }
 
 std::optional<Rejection> CaseRun::run(Fill what, Look look) {
+  // Of a workspace nobody asks but for its guards.
   const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
-    return !apart(buffer) && (look == Look::all || buffer.tensor().role != problem::Role::input);
+    const problem::Role role = buffer.tensor().role;
+    return !apart(buffer) && role != problem::Role::workspace &&
+           (look == Look::all || role != problem::Role::input);
   };
   std::vector<device::BufferWrite> writes;
   std::vector<device::BufferRead> reads;
