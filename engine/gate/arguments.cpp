@@ -202,6 +202,11 @@ std::vector<problem::Tensor> workspaces_of(const BoundKernel& kernel) {
 std::expected<device::Launch, device::Fault> make_launch(
     device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
     const std::function<Place(std::size_t)>& place) {
+  for (const PlannedWorkspace& own : kernel.workspaces)
+    if (named(instance.tensors, own.name) != nullptr ||
+        named(instance.scalars, own.name) != nullptr)
+      throw UserError("the template's workspace '" + own.name +
+                      "' has the name of an argument of the problem; give it another");
   const Names names(device, kernel, instance, place);
   device::Launch launch{.kernel = kernel.kernel, .config = kernel.launch, .arguments = {}};
   if (kernel.steps.empty()) {
