@@ -311,47 +311,35 @@ class RemoteDevice final : public device::Device {
     for (device::LaunchStep& step : there.steps)
       if (auto done = std::visit([this](auto& one) { return translate(one); }, step); !done)
         return std::unexpected(done.error());
-    for (device::ConstantData& data : there.constants) {
-      const auto held = find(data.from);
-      if (!held) return std::unexpected(held.error());
-      data.from = held->handle;
-    }
-    for (device::BufferHandle& buffer : there.read_only) {
-      const auto held = find(buffer);
-      if (!held) return std::unexpected(held.error());
-      buffer = held->handle;
-    }
+    for (device::ConstantData& data : there.constants)
+      if (auto done = translate(data.from); !done) return std::unexpected(done.error());
+    for (device::BufferHandle& buffer : there.read_only)
+      if (auto done = translate(buffer); !done) return std::unexpected(done.error());
     return there;
   }
 
   // These change what they are given.
+  std::expected<void, device::Fault> translate(device::BufferHandle& buffer) const {
+    const auto held = find(buffer);
+    if (!held) return std::unexpected(held.error());
+    buffer = held->handle;
+    return {};
+  }
   std::expected<void, device::Fault> translate(std::vector<device::Argument>& arguments) const {
-    for (device::Argument& argument : arguments) {
-      auto* buffer = std::get_if<device::BufferHandle>(&argument);
-      if (buffer == nullptr) continue;
-      const auto held = find(*buffer);
-      if (!held) return std::unexpected(held.error());
-      *buffer = held->handle;
-    }
+    for (device::Argument& argument : arguments)
+      if (auto* buffer = std::get_if<device::BufferHandle>(&argument))
+        if (auto done = translate(*buffer); !done) return done;
     return {};
   }
   std::expected<void, device::Fault> translate(device::KernelStep& step) const {
     return translate(step.arguments);
   }
   std::expected<void, device::Fault> translate(device::BufferFill& fill) const {
-    const auto held = find(fill.buffer);
-    if (!held) return std::unexpected(held.error());
-    fill.buffer = held->handle;
-    return {};
+    return translate(fill.buffer);
   }
   std::expected<void, device::Fault> translate(device::BufferCopy& copy) const {
-    const auto from = find(copy.from);
-    if (!from) return std::unexpected(from.error());
-    const auto to = find(copy.to);
-    if (!to) return std::unexpected(to.error());
-    copy.from = from->handle;
-    copy.to = to->handle;
-    return {};
+    if (auto done = translate(copy.from); !done) return done;
+    return translate(copy.to);
   }
 
   std::expected<device::BufferChanges, device::Fault> translated(

@@ -314,37 +314,9 @@ class EmulatorDevice final : public Device {
     return allocation.bytes + offset;
   }
 
-  std::expected<std::vector<std::byte>, Fault> parameters(
-      const Program& program, const std::vector<Argument>& arguments) const {
-    if (arguments.size() != program.parameter_sizes.size()) {
-      return refuse(FaultKind::resources,
-                    fmt::format("{}: {} arguments where the kernel has {} parameters",
-                                program.kernel, arguments.size(), program.parameter_sizes.size()));
-    }
-    std::vector<std::byte> block(program.parameter_bytes);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      std::span<const std::byte> bytes;
-      std::uint64_t address = 0;
-      if (const auto* buffer = std::get_if<BufferHandle>(&arguments[i])) {
-        const auto found = buffers_.find(*buffer);
-        if (found == buffers_.end()) {
-          return refuse(
-              FaultKind::out_of_bounds,
-              fmt::format("{}: argument {} is a buffer that was released", program.kernel, i));
-        }
-        address = found->second->address;
-        bytes = std::as_bytes(std::span(&address, 1));
-      } else {
-        bytes = std::get<std::vector<std::byte>>(arguments[i]);
-      }
-      if (bytes.size() != program.parameter_sizes[i]) {
-        return refuse(FaultKind::resources,
-                      fmt::format("{}: argument {} has {} bytes where the kernel takes {}",
-                                  program.kernel, i, bytes.size(), program.parameter_sizes[i]));
-      }
-      std::copy(bytes.begin(), bytes.end(), block.begin() + program.parameter_offsets[i]);
-    }
-    return block;
+  std::optional<std::uint64_t> address_of(BufferHandle buffer) const {
+    const auto found = buffers_.find(buffer);
+    return found == buffers_.end() ? std::nullopt : std::optional(found->second->address);
   }
 
   std::expected<void, Fault> fill_constants(const Program& program, const Launch& launch) {
@@ -371,7 +343,8 @@ class EmulatorDevice final : public Device {
     const Kernel& kernel = found->second[step.entry];
     const Program& program = kernel.program;
     if (auto checked = check_limits(profile_, program, step.config); !checked) return checked;
-    const auto block = parameters(program, step.arguments);
+    const auto block = parameter_block(program, step.arguments,
+                                       [this](BufferHandle buffer) { return address_of(buffer); });
     if (!block) return std::unexpected(block.error());
     if (auto filled = fill_constants(program, launch); !filled) return filled;
     LaunchContext context;
