@@ -48,6 +48,11 @@ std::string to_text(FaultKind kind) {
   return "device_lost";
 }
 
+std::vector<LaunchStep> steps_of(const Launch& launch) {
+  if (launch.steps.empty()) return {KernelStep{0, launch.config, launch.arguments}};
+  return launch.steps;
+}
+
 std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
   return std::unexpected(
       Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});

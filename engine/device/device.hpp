@@ -114,6 +114,14 @@ struct ConstantData {
   std::size_t bytes = 0;
 };
 
+// One kernel of several that are launched as one.
+struct KernelStep {
+  std::size_t entry = 0;  // of the loaded image: KernelImage::entry
+  LaunchConfig config;
+  std::vector<Argument> arguments;
+};
+using LaunchStep = std::variant<KernelStep, BufferFill, BufferCopy>;
+
 struct Launch {
   KernelHandle kernel{};
   LaunchConfig config;
@@ -131,7 +139,13 @@ struct Launch {
   // `checks` says; others do not. Who compares buffers afterwards does not see what a launch has
   // changed and put back.
   std::vector<BufferHandle> read_only = {};
+  // If there are any, they are what is launched, and `config` and `arguments` say nothing. Each
+  // begins when the one before is done with all it does. They are timed as one.
+  std::vector<LaunchStep> steps = {};
 };
+
+// What is launched, in order: `steps`, or the one kernel.
+std::vector<LaunchStep> steps_of(const Launch& launch);
 
 // Measured: a clock ran. Predicted: a model was asked. The two never share a column, a ranking or a
 // sentence.
@@ -268,7 +282,7 @@ class Device {
   // must outlive its use. A device without bulk tensor copies answers FaultKind::resources.
   virtual std::expected<Argument, Fault> tensor_map(const TensorMap& map);
 
-  // Runs the kernel once and waits for it.
+  // Runs the kernel, or all steps, once and waits for it.
   virtual std::expected<void, Fault> launch(const Launch& launch) = 0;
 
   // write(), launch() and read(), in this order and in one call: to a device in another process one

@@ -107,13 +107,17 @@ class Header {
   std::string code() const;
   std::string calls() const;
   std::string call_tables(std::size_t at) const;
-  std::string argument(const PackagedCall& call, const std::string& name) const;
+  std::string step(const PackagedCall& call, const PlannedStep& step, const std::string& place,
+                   std::string& tables) const;
+  std::string argument(const PackagedCall& call, const PlannedKernel& kernel,
+                       const std::string& name) const;
   std::string map(const PackagedCall& call, const MappedTensor& map) const;
   std::string size_value(const PackagedCall& call, const std::string& name) const;
   std::string long_value(const problem::Scalar& scalar) const;
   std::string same_sizes() const;
   std::string user_side() const;
   std::string launcher() const;
+  std::string workspace_sizes() const;
 
   const Package& package_;
   std::vector<problem::Tensor> tensors_;
@@ -191,9 +195,17 @@ std::string Header::code() const {
     }
     text += line + "};\n";
   }
+  for (std::size_t i = 0; i < package_.kernels.size(); ++i) {
+    const KernelImage& image = package_.kernels[i].image;
+    std::vector<std::string> names;
+    for (std::size_t entry = 0; entry < image.entries(); ++entry)
+      names.push_back(cxx_literal(image.entry(entry).kernel));
+    text += fmt::format("inline constexpr const char* entries_{}[] = {{{}}};\n", i,
+                        fmt::join(names, ", "));
+  }
   text += "inline constexpr Kernel kernels[] = {\n";
   for (std::size_t i = 0; i < package_.kernels.size(); ++i)
-    text += fmt::format("    {{{}, code_{}}},\n", cxx_literal(package_.kernels[i].image.kernel), i);
+    text += fmt::format("    {{entries_{0}, code_{0}}},\n", i);
   return text + "};\n";
 }
 
@@ -213,13 +225,17 @@ std::string Header::map(const PackagedCall& call, const MappedTensor& map) const
                      map.swizzle_bytes == 0 ? "NONE" : fmt::format("{}B", map.swizzle_bytes));
 }
 
-std::string Header::argument(const PackagedCall& call, const std::string& name) const {
-  const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
-  if (mapped != call.maps.end()) {
+bool is_map(const PlannedKernel& kernel, const std::string& name) {
+  return std::ranges::find(kernel.maps, name, &MappedTensor::argument) != kernel.maps.end();
+}
+
+std::string Header::argument(const PackagedCall& call, const PlannedKernel& kernel,
+                             const std::string& name) const {
+  if (is_map(kernel, name)) {
     std::size_t place = 0;
-    for (const std::string& before : call.arguments) {
+    for (const std::string& before : kernel.arguments) {
       if (before == name) break;
-      if (std::ranges::find(call.maps, before, &MappedTensor::argument) != call.maps.end()) ++place;
+      if (is_map(kernel, before)) ++place;
     }
     return fmt::format("    {{Argument::map, {}, 0}},\n", place);
   }
@@ -233,13 +249,52 @@ std::string Header::argument(const PackagedCall& call, const std::string& name) 
                      long_value(scalar), name, scalar_json(scalar).dump());
 }
 
+std::string table(const char* type, const std::string& name, const std::string& rows) {
+  return rows.empty() ? ""
+                      : fmt::format("inline constexpr {} {}[] = {{\n{}}};\n", type, name, rows);
+}
+
+// A row of a call's steps; what the row points to is added to `tables`, under names with `place`.
+std::string Header::step(const PackagedCall& call, const PlannedStep& step,
+                         const std::string& place, std::string& tables) const {
+  const auto bytes = [&](const std::string& name) {
+    const problem::Tensor& tensor = call.tensors.at(index_of(call.tensors, name));
+    return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
+  };
+  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, nullptr, 0, nullptr, 0";
+  if (const auto* fill = std::get_if<PlannedFill>(&step))
+    return fmt::format("    {{Step::set, {}, 0, {}, {}, {}}},\n", index_of(tensors_, fill->tensor),
+                       bytes(fill->tensor), fill->value, kNoKernel);
+  if (const auto* copy = std::get_if<PlannedCopy>(&step))
+    return fmt::format("    {{Step::copy, {}, {}, {}, 0, {}}},\n", index_of(tensors_, copy->to),
+                       index_of(tensors_, copy->from), bytes(copy->from), kNoKernel);
+  const auto& kernel = std::get<PlannedKernel>(step);
+  std::string arguments, maps;
+  std::size_t map_count = 0;
+  for (const std::string& name : kernel.arguments) {
+    arguments += argument(call, kernel, name);
+    if (!is_map(kernel, name)) continue;
+    maps += map(call, *std::ranges::find(kernel.maps, name, &MappedTensor::argument));
+    ++map_count;
+  }
+  tables +=
+      table("Argument", "arguments_" + place, arguments) + table("Map", "maps_" + place, maps);
+  const auto pointer = [&](const char* name, const std::string& rows) {
+    return rows.empty() ? "nullptr" : name + place;
+  };
+  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+                     kernel.entry, sizes_text(kernel.config.grid), sizes_text(kernel.config.block),
+                     sizes_text(kernel.config.cluster), kernel.config.dynamic_shared_bytes,
+                     pointer("arguments_", arguments), kernel.arguments.size(),
+                     pointer("maps_", maps), map_count);
+}
+
 std::string Header::call_tables(std::size_t at) const {
   const PackagedCall& call = package_.calls[at];
-  std::string arguments, maps, constants;
-  for (const std::string& name : call.arguments) {
-    arguments += argument(call, name);
-    const auto mapped = std::ranges::find(call.maps, name, &MappedTensor::argument);
-    if (mapped != call.maps.end()) maps += map(call, *mapped);
+  std::string tables, steps, constants;
+  for (const PlannedStep& each : steps_of(call)) {
+    const auto number = std::ranges::count(steps, '\n');
+    steps += step(call, each, fmt::format("{}_{}", at, number), tables);
   }
   const std::vector<problem::Tensor> tensors = tensors_in_order(call);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -248,43 +303,44 @@ std::string Header::call_tables(std::size_t at) const {
       constants += fmt::format("    {{{}, {}, {}}},\n", cxx_literal(tensor.name), i,
                                static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type));
   }
-  const auto table = [at](const char* type, const char* name, const std::string& rows) {
-    return rows.empty()
-               ? ""
-               : fmt::format("inline constexpr {} {}_{}[] = {{\n{}}};\n", type, name, at, rows);
-  };
-  return table("Argument", "arguments", arguments) + table("Map", "maps", maps) +
-         table("Constant", "constants", constants);
+  std::vector<std::size_t> bytes;
+  for (const problem::Tensor& tensor : tensors)
+    bytes.push_back(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type));
+  tables += fmt::format("inline constexpr std::size_t bytes_{}[] = {{{}}};\n", at,
+                        fmt::join(bytes, ", "));
+  return tables + table("Step", fmt::format("steps_{}", at), steps) +
+         table("Constant", fmt::format("constants_{}", at), constants);
 }
 
 std::string Header::calls() const {
   std::string tables, rows;
-  std::size_t most_maps = 1, most_arguments = 1;
+  std::size_t most_maps = 1, most_arguments = 1, most_steps = 1;
   for (std::size_t at = 0; at < package_.calls.size(); ++at) {
     const PackagedCall& call = package_.calls[at];
     tables += call_tables(at);
     std::vector<std::string> sizes;
     for (const std::string& name : sizes_) sizes.push_back(size_value(call, name));
-    const auto maps = std::ranges::count_if(call.arguments, [&](const std::string& name) {
-      return std::ranges::find(call.maps, name, &MappedTensor::argument) != call.maps.end();
-    });
+    const std::vector<PlannedStep> steps = steps_of(call);
+    for (const PlannedStep& each : steps) {
+      const auto* kernel = std::get_if<PlannedKernel>(&each);
+      if (kernel == nullptr) continue;
+      most_arguments = std::max(most_arguments, kernel->arguments.size());
+      most_maps = std::max(most_maps, kernel->maps.size());
+    }
+    most_steps = std::max(most_steps, steps.size());
     const auto constants = std::ranges::count_if(tensors_, &problem::Tensor::constant);
     const Capability capability = capability_of(package_.kernels[call.kernel].image.arch);
     const auto place = [at](const char* name, bool there) {
       return there ? fmt::format("{}_{}", name, at) : std::string("nullptr");
     };
-    rows += fmt::format(
-        "    {{{}, {}, {}, {},\n     {{{}}}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
-        call.kernel, capability.major, capability.minor, cxx_literal(call.device),
-        fmt::join(sizes, ", "), sizes_text(call.launch.grid), sizes_text(call.launch.block),
-        sizes_text(call.launch.cluster), call.launch.dynamic_shared_bytes,
-        place("arguments", !call.arguments.empty()), call.arguments.size(), place("maps", maps > 0),
-        maps, place("constants", constants > 0), constants);
-    most_maps = std::max(most_maps, static_cast<std::size_t>(maps));
-    most_arguments = std::max(most_arguments, call.arguments.size());
+    rows += fmt::format("    {{{}, {}, {}, {},\n     {{{}}}, steps_{}, {}, {}, {}, bytes_{}}},\n",
+                        call.kernel, capability.major, capability.minor, cxx_literal(call.device),
+                        fmt::join(sizes, ", "), at, steps.size(), place("constants", constants > 0),
+                        constants, at);
   }
-  return fmt::format("constexpr std::size_t most_maps = {}, most_arguments = {};\n", most_maps,
-                     most_arguments) +
+  return fmt::format(
+             "constexpr std::size_t most_maps = {}, most_arguments = {}, most_steps = {};\n",
+             most_maps, most_arguments, most_steps) +
          std::string(cxx_launch_part()) + "\n" + code() + tables +
          "inline constexpr Call calls[] = {\n" + rows + "};\n";
 }
@@ -350,10 +406,24 @@ std::string Header::launcher() const {
              package_.calls.size(), tensors_.size());
 }
 
+// What to work in may be larger for other sizes, and is another for other kernels.
+std::string Header::workspace_sizes() const {
+  std::string text;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].role == problem::Role::workspace)
+      text += fmt::format(
+          "\n// The bytes that {0} must have for these sizes on the current context's device; 0 "
+          "where no\n// kernel is for them.\n"
+          "inline std::size_t bytes_of_{0}(const Sizes& sizes) {{\n"
+          "  return detail::bytes_of(detail::calls, {1}, sizes, {2});\n}}\n",
+          tensors_[i].name, package_.calls.size(), i);
+  return text;
+}
+
 std::string Header::text() const {
   return head() + "\nnamespace " + package_.name + " {\n\n" + user_side() +
          "namespace detail {\n\n" + same_sizes() + calls() + "\n}  // namespace detail\n\n" +
-         launcher() + "\n}  // namespace " + package_.name + "\n";
+         launcher() + workspace_sizes() + "\n}  // namespace " + package_.name + "\n";
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ Capability capability_of(const std::string& arch) {
   return {number / 10, number % 10};
 }
 
+std::vector<PlannedStep> steps_of(const PackagedCall& call) {
+  if (call.steps.empty()) return {PlannedKernel{0, call.launch, call.arguments, call.maps}};
+  return call.steps;
+}
+
 std::string contents_lines(const Package& package, std::string_view mark) {
   std::string text;
   for (const PackagedCall& call : package.calls) {
@@ -48,11 +53,11 @@ std::string ptx_text(const Package& package) {
       "How it is launched, as JSON: grid and block and cluster x first, shared in bytes and "
       "dynamic, "
       "arguments in order; of a tensor map axes are [dimension of the tensor, modulo, divisor], "
-      "innermost first.",
+      "innermost first. Steps, if there are some, follow one another in one stream.",
       "// ");
   nlohmann::ordered_json launch = call_json(package, call);
   launch.erase("kernel");
-  launch["entry"] = kernel.image.kernel;
+  if (call.steps.empty()) launch["entry"] = kernel.image.kernel;
   launch["source_sha256"] = kernel.source_hash;
   // It breaks no line within a string.
   const std::string json = literal(launch, Notation::json);

@@ -32,7 +32,11 @@ struct PackagedCall {
   std::string described;                 // the shape, for a person
   std::string device;  // what it was tuned on: "NVIDIA H100 80GB HBM3"; may be empty
   std::string origin;  // one line for a person: trial, space, time, verdict
+  // If there are any, they stand for `launch`, `arguments` and `maps`.
+  std::vector<PlannedStep> steps = {};
 };
+// In order; of one kernel that alone.
+std::vector<PlannedStep> steps_of(const PackagedCall& call);
 
 struct Package {
   std::string version;  // of fa-tune

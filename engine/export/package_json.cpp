@@ -56,11 +56,11 @@ Json map_json(const MappedTensor& map, const std::vector<problem::Tensor>& tenso
           {"axes", axes}};
 }
 
-Json argument_json(const PackagedCall& call, const std::string& name) {
-  const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
+Json argument_json(const PackagedCall& call, const PlannedKernel& kernel, const std::string& name) {
+  const auto map = std::ranges::find(kernel.maps, name, &MappedTensor::argument);
   const problem::Tensor* const tensor =
-      named(call.tensors, map == call.maps.end() ? name : map->tensor);
-  if (map != call.maps.end() && tensor != nullptr) return map_json(*map, call.tensors);
+      named(call.tensors, map == kernel.maps.end() ? name : map->tensor);
+  if (map != kernel.maps.end() && tensor != nullptr) return map_json(*map, call.tensors);
   if (tensor != nullptr) return {{"tensor", name}};
   if (const problem::Scalar* scalar = named(call.scalars, name)) {
     Json json{{"scalar", name}, {"type", type_of(*scalar)}, {"value", scalar_json(*scalar)}};
@@ -70,6 +70,33 @@ Json argument_json(const PackagedCall& call, const std::string& name) {
     return json;
   }
   throw UserError("argument '" + name + "' of the kernel is unknown to its problem");
+}
+
+// What a kernel is started with, added to `json`.
+void add_start(Json& json, const PlannedKernel& kernel) {
+  json["grid"] = triple(kernel.config.grid);
+  json["block"] = triple(kernel.config.block);
+  json["cluster"] = triple(kernel.config.cluster);
+  json["shared"] = kernel.config.dynamic_shared_bytes;
+}
+
+Json arguments_json(const PackagedCall& call, const PlannedKernel& kernel) {
+  Json list = Json::array();
+  for (const std::string& name : kernel.arguments)
+    list.push_back(argument_json(call, kernel, name));
+  return list;
+}
+
+Json step_json(const PackagedCall& call, const KernelImage& image, const PlannedStep& step) {
+  if (const auto* fill = std::get_if<PlannedFill>(&step))
+    return {{"set", fill->tensor}, {"value", fill->value}};
+  if (const auto* copy = std::get_if<PlannedCopy>(&step))
+    return {{"copy", copy->from}, {"to", copy->to}};
+  const auto& kernel = std::get<PlannedKernel>(step);
+  Json json = {{"entry", image.entry(kernel.entry).kernel}};
+  add_start(json, kernel);
+  json["arguments"] = arguments_json(call, kernel);
+  return json;
 }
 
 std::string role_name(problem::Role role) {
@@ -124,14 +151,12 @@ Json call_json(const Package& package, const PackagedCall& call) {
   Json json{{"kernel", call.kernel},
             {"device", call.device},
             {"capability", {capability.major, capability.minor}},
-            {"shape", shape_json(call.shape)},
-            {"grid", triple(call.launch.grid)},
-            {"block", triple(call.launch.block)},
-            {"cluster", triple(call.launch.cluster)},
-            {"shared", call.launch.dynamic_shared_bytes},
-            {"tensors", Json::array()},
-            {"arguments", Json::array()},
-            {"constants", Json::array()}};
+            {"shape", shape_json(call.shape)}};
+  const std::vector<PlannedStep> steps = steps_of(call);
+  if (call.steps.empty()) add_start(json, std::get<PlannedKernel>(steps.front()));
+  json["tensors"] = Json::array();
+  json["arguments"] = Json::array();
+  json["constants"] = Json::array();
   for (const problem::Tensor& tensor : tensors_in_order(call)) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"role", role_name(tensor.role)},
@@ -139,8 +164,13 @@ Json call_json(const Package& package, const PackagedCall& call) {
                                {"dims", dims_of(tensor)}});
     if (tensor.constant) json["constants"].push_back(tensor.name);
   }
-  for (const std::string& name : call.arguments)
-    json["arguments"].push_back(argument_json(call, name));
+  if (call.steps.empty()) {
+    json["arguments"] = arguments_json(call, std::get<PlannedKernel>(steps.front()));
+    return json;
+  }
+  json.erase("arguments");
+  const KernelImage& image = package.kernels.at(call.kernel).image;
+  for (const PlannedStep& step : steps) json["steps"].push_back(step_json(call, image, step));
   return json;
 }
 
@@ -174,9 +204,18 @@ std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call) {
     const problem::Tensor* tensor = named(call.tensors, name);
     if (tensor != nullptr && named(ordered, name) == nullptr) ordered.push_back(*tensor);
   };
-  for (const std::string& name : call.arguments) {
-    const auto map = std::ranges::find(call.maps, name, &MappedTensor::argument);
-    take(map == call.maps.end() ? name : map->tensor);
+  for (const PlannedStep& step : steps_of(call)) {
+    if (const auto* fill = std::get_if<PlannedFill>(&step)) take(fill->tensor);
+    if (const auto* copy = std::get_if<PlannedCopy>(&step)) {
+      take(copy->from);
+      take(copy->to);
+    }
+    const auto* kernel = std::get_if<PlannedKernel>(&step);
+    if (kernel == nullptr) continue;
+    for (const std::string& name : kernel->arguments) {
+      const auto map = std::ranges::find(kernel->maps, name, &MappedTensor::argument);
+      take(map == kernel->maps.end() ? name : map->tensor);
+    }
   }
   for (const problem::Tensor& tensor : call.tensors)
     if (tensor.constant) take(tensor.name);
@@ -185,8 +224,14 @@ std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call) {
 
 std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call) {
   std::vector<problem::Scalar> ordered;
-  for (const std::string& name : call.arguments)
-    if (const problem::Scalar* scalar = named(call.scalars, name)) ordered.push_back(*scalar);
+  for (const PlannedStep& step : steps_of(call)) {
+    const auto* kernel = std::get_if<PlannedKernel>(&step);
+    if (kernel == nullptr) continue;
+    for (const std::string& name : kernel->arguments) {
+      const problem::Scalar* scalar = named(call.scalars, name);
+      if (scalar != nullptr && named(ordered, name) == nullptr) ordered.push_back(*scalar);
+    }
+  }
   return ordered;
 }
 

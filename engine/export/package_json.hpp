@@ -14,6 +14,9 @@ namespace fa_tune::exports {
 //                  {"scalar": name, "type", "value", "bytes"} |
 //                  {"map": name, "tensor", "type", "box", "swizzle", "axes"}],
 //    "constants": [names of tensors that `__constant__` variables of those names hold]}
+// Of several steps "steps" stands for grid, block, cluster, shared and arguments:
+//   [{"entry": name in the code, and these five} | {"set": tensor, "value": of each byte} |
+//    {"copy": tensor, "to": tensor}]
 // "axes" of a tensor map, innermost dimension first: [dimension of the tensor, modulo, divisor]. It
 // is as large as the dimension, or as `modulo` where that is not 0, else the divisor-th part.
 // "bytes" of a scalar are there if it has several numbers, which "value" lists, or one of 8 bits.
@@ -38,8 +41,8 @@ struct MapDimension {
 std::vector<MapDimension> map_axes(const MappedTensor& map,
                                    const std::vector<problem::Tensor>& tensors);
 
-// Names that both forms of function go by, in the order in which the kernel takes them; tensors of
-// `__constant__` variables last.
+// Names that both forms of function go by, in the order in which the kernel takes them, or the steps
+// come to them; tensors of `__constant__` variables last.
 std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call);
 std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call);
 

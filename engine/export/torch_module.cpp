@@ -58,6 +58,15 @@ std::string head(const Package& package, bool attention) {
 
 std::string torch_module(const Package& package) {
   const bool attention = takes_the_place_of_sdpa(package);
+  for (const PackagedCall& call : package.calls) {
+    const bool works_in = std::ranges::any_of(call.tensors, [](const problem::Tensor& tensor) {
+      return tensor.role == problem::Role::workspace;
+    });
+    if (!call.steps.empty() || (attention && works_in))
+      throw UserError(
+          "a trial of several kernels, or of attention with workspaces, is no module for PyTorch "
+          "so far: export it --as cu, header or ptx");
+  }
   if (!attention) check_one_signature(package);
   Json kernels = Json::array();
   for (const PackagedKernel& kernel : package.kernels)

@@ -1,6 +1,7 @@
 #include "engine/gate/arguments.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -106,42 +107,133 @@ device::TensorMap whole(const problem::Tensor& tensor, const Place& place,
   return map;
 }
 
+// Types that a template's workspace may have: Template reads no others.
+problem::DType type_of(const PlannedWorkspace& workspace) {
+  if (workspace.type == "f16") return problem::DType::f16;
+  if (workspace.type == "bf16") return problem::DType::bf16;
+  if (workspace.type == "f64") return problem::DType::f64;
+  if (workspace.type == "i32") return problem::DType::i32;
+  return problem::DType::f32;
+}
+
+// What a launch is made from: names, and where what they name lies.
+class Names {
+ public:
+  Names(device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
+        const std::function<Place(std::size_t)>& place)
+      : device_(device), instance_(instance), place_(place), workspaces_(workspaces_of(kernel)) {}
+
+  std::expected<std::vector<device::Argument>, device::Fault> arguments(
+      const std::vector<std::string>& names, const std::vector<MappedTensor>& maps) const {
+    std::vector<device::Argument> arguments;
+    for (const std::string& name : names) {
+      const auto mapped = std::ranges::find(maps, name, &MappedTensor::argument);
+      if (mapped != maps.end()) {
+        const auto [tensor, at] = require(mapped->tensor);
+        auto map = device_.tensor_map(whole(tensor, at, *mapped));
+        if (!map) return std::unexpected(map.error());
+        arguments.push_back(std::move(*map));
+      } else if (const auto found = find(name)) {
+        arguments.push_back(device_.address(found->at.buffer, found->at.offset));
+      } else if (const problem::Scalar* scalar = named(instance_.scalars, name)) {
+        arguments.emplace_back(scalar->bytes);
+      } else {
+        fail(name, instance_);
+      }
+    }
+    return arguments;
+  }
+
+  std::expected<device::LaunchStep, device::Fault> step(const PlannedKernel& kernel) const {
+    auto made = arguments(kernel.arguments, kernel.maps);
+    if (!made) return std::unexpected(made.error());
+    return device::KernelStep{kernel.entry, kernel.config, std::move(*made)};
+  }
+  std::expected<device::LaunchStep, device::Fault> step(const PlannedFill& fill) const {
+    const auto [tensor, at] = require(fill.tensor);
+    require_writable(tensor);
+    return device::BufferFill{at.buffer, at.offset, bytes_of(tensor), fill.value};
+  }
+  std::expected<device::LaunchStep, device::Fault> step(const PlannedCopy& copy) const {
+    const auto [from, from_at] = require(copy.from);
+    const auto [to, to_at] = require(copy.to);
+    require_writable(to);
+    if (bytes_of(from) != bytes_of(to))
+      return std::unexpected(
+          device::Fault{device::FaultKind::resources,
+                        fmt::format("{} of {} bytes is to be copied to {} of {}", copy.from,
+                                    bytes_of(from), copy.to, bytes_of(to))});
+    return device::BufferCopy{from_at.buffer, to_at.buffer, bytes_of(from), from_at.offset,
+                              to_at.offset};
+  }
+
+ private:
+  struct Found {
+    const problem::Tensor& tensor;
+    Place at;
+  };
+
+  std::optional<Found> find(const std::string& name) const {
+    const std::vector<problem::Tensor>& given = instance_.tensors;
+    if (const problem::Tensor* tensor = named(given, name))
+      return Found{*tensor, place_(static_cast<std::size_t>(tensor - given.data()))};
+    if (const problem::Tensor* tensor = named(workspaces_, name))
+      return Found{*tensor,
+                   place_(given.size() + static_cast<std::size_t>(tensor - workspaces_.data()))};
+    return std::nullopt;
+  }
+  Found require(const std::string& name) const {
+    const auto found = find(name);
+    if (!found) fail(name, instance_);
+    return *found;
+  }
+  static void require_writable(const problem::Tensor& tensor) {
+    if (tensor.role == problem::Role::input)
+      throw UserError("a step of the template writes to " + tensor.name + ", which is an input");
+  }
+  static std::size_t bytes_of(const problem::Tensor& tensor) {
+    return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
+  }
+
+  device::Device& device_;
+  const problem::Instance& instance_;
+  const std::function<Place(std::size_t)>& place_;
+  std::vector<problem::Tensor> workspaces_;
+};
+
 }  // namespace
 
-std::expected<std::vector<device::Argument>, device::Fault> make_arguments(
-    device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
-    const std::function<Place(std::size_t)>& place) {
-  std::vector<device::Argument> arguments;
-  const auto place_of = [&](const problem::Tensor* tensor) {
-    return place(static_cast<std::size_t>(tensor - instance.tensors.data()));
-  };
-  for (const std::string& name : kernel.argument_names) {
-    const auto mapped = std::ranges::find(kernel.maps, name, &MappedTensor::argument);
-    if (mapped != kernel.maps.end()) {
-      const problem::Tensor* tensor = named(instance.tensors, mapped->tensor);
-      if (tensor == nullptr) fail(mapped->tensor, instance);
-      auto map = device.tensor_map(whole(*tensor, place_of(tensor), *mapped));
-      if (!map) return std::unexpected(map.error());
-      arguments.push_back(std::move(*map));
-    } else if (const problem::Tensor* tensor = named(instance.tensors, name)) {
-      const Place at = place_of(tensor);
-      arguments.push_back(device.address(at.buffer, at.offset));
-    } else if (const problem::Scalar* scalar = named(instance.scalars, name)) {
-      arguments.emplace_back(scalar->bytes);
-    } else {
-      fail(name, instance);
-    }
-  }
-  return arguments;
+std::vector<problem::Tensor> workspaces_of(const BoundKernel& kernel) {
+  std::vector<problem::Tensor> tensors;
+  for (const PlannedWorkspace& workspace : kernel.workspaces)
+    tensors.push_back({.name = workspace.name,
+                       .type = type_of(workspace),
+                       .role = problem::Role::workspace,
+                       .dims = workspace.dims,
+                       .bytes = {}});
+  return tensors;
 }
 
 std::expected<device::Launch, device::Fault> make_launch(
     device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
     const std::function<Place(std::size_t)>& place) {
-  auto arguments = make_arguments(device, kernel, instance, place);
-  if (!arguments) return std::unexpected(arguments.error());
-  device::Launch launch{
-      .kernel = kernel.kernel, .config = kernel.launch, .arguments = std::move(*arguments)};
+  for (const PlannedWorkspace& own : kernel.workspaces)
+    if (named(instance.tensors, own.name) != nullptr ||
+        named(instance.scalars, own.name) != nullptr)
+      throw UserError("the template's workspace '" + own.name +
+                      "' has the name of an argument of the problem; give it another");
+  const Names names(device, kernel, instance, place);
+  device::Launch launch{.kernel = kernel.kernel, .config = kernel.launch, .arguments = {}};
+  if (kernel.steps.empty()) {
+    auto arguments = names.arguments(kernel.argument_names, kernel.maps);
+    if (!arguments) return std::unexpected(arguments.error());
+    launch.arguments = std::move(*arguments);
+  }
+  for (const PlannedStep& planned : kernel.steps) {
+    auto step = std::visit([&](const auto& one) { return names.step(one); }, planned);
+    if (!step) return std::unexpected(step.error());
+    launch.steps.push_back(std::move(*step));
+  }
   for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
     const problem::Tensor& tensor = instance.tensors[i];
     const Place at = place(i);

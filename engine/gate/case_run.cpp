@@ -45,9 +45,13 @@ class CaseRun::Outputs {
 
 CaseRun::CaseRun(device::Device& device, const BoundKernel& kernel, EntryPtr truth,
                  DeviceInputCache* input_cache)
-    : device_(device), truth_(std::move(truth)), input_cache_(input_cache) {
+    : device_(device),
+      truth_(std::move(truth)),
+      input_cache_(input_cache),
+      workspaces_(workspaces_of(kernel)) {
   const problem::Instance& instance = truth_->instance;
   for (const problem::Tensor& tensor : instance.tensors) buffers_.emplace_back(device, tensor);
+  for (const problem::Tensor& tensor : workspaces_) buffers_.emplace_back(device, tensor);
   auto launch =
       make_launch(device, kernel, instance, [&](std::size_t i) { return buffers_[i].place(); });
   if (!launch)
@@ -139,8 +143,11 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
 }
 
 std::optional<Rejection> CaseRun::run(Fill what, Look look) {
+  // Of a workspace nobody asks but for its guards.
   const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
-    return !apart(buffer) && (look == Look::all || buffer.tensor().role != problem::Role::input);
+    const problem::Role role = buffer.tensor().role;
+    return !apart(buffer) && role != problem::Role::workspace &&
+           (look == Look::all || role != problem::Role::input);
   };
   std::vector<device::BufferWrite> writes;
   std::vector<device::BufferRead> reads;
@@ -150,7 +157,9 @@ std::optional<Rejection> CaseRun::run(Fill what, Look look) {
     // What a launch writes over must be there again for the next.
     if (what == Fill::all || role == problem::Role::inout ||
         (role == problem::Role::input) == (what == Fill::inputs)) {
-      if (!apart(buffer)) {
+      if (stays_unwritten(i)) {
+        buffer.fill_guards(writes);
+      } else if (!apart(buffer)) {
         buffer.fill(writes);
       } else {
         buffer.fill_guards(writes);

@@ -42,6 +42,10 @@ class CaseRun {
   class Outputs;
 
   std::size_t input_bytes() const;
+  // Whether data are to stay as nobody has written them.
+  bool stays_unwritten(std::size_t i) const {
+    return launch_.checks.initialized && i >= truth_->instance.tensors.size();
+  }
   bool apart(const GuardedBuffer& buffer) const {
     return input_cache_ != nullptr && input_cache_->worth(buffer.data_bytes());
   }
@@ -59,7 +63,8 @@ class CaseRun {
   device::Device& device_;
   EntryPtr truth_;
   DeviceInputCache* input_cache_;
-  std::deque<GuardedBuffer> buffers_;
+  std::vector<problem::Tensor> workspaces_;  // the kernel's own
+  std::deque<GuardedBuffer> buffers_;        // of the instance's tensors, then of these
   device::Launch launch_;
   std::optional<Rejection> unbound_;
 };

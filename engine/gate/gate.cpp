@@ -48,7 +48,9 @@ std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& 
     // Another kernel may have written over what this one was given and compared with.
     if (!rejection || !run.rests_on_originals() || device_.life() != life || input_cache->intact())
       return rejection;
-  } catch (const OutOfMemory&) {
+  } catch (const OutOfMemory& error) {
+    if (input_cache == nullptr && !kernel.workspaces.empty())
+      return Rejection{.finding = Finding::kNotBound, .message = error.what()};
     if (input_cache == nullptr) throw;
     input_cache->make_room();
   }

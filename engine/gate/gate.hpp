@@ -55,12 +55,24 @@ struct Verdict {
 };
 
 // A kernel made ready for one shape. `argument_names` are those of the template's manifest; each
-// names a tensor or scalar of the Instance, or one of `maps`.
+// names a tensor or scalar of the Instance, one of `maps`, or one of its own workspaces.
 struct BoundKernel {
   device::KernelHandle kernel{};
   LaunchConfig launch;
   std::vector<std::string> argument_names;
   std::vector<MappedTensor> maps = {};
+  // As PlannedLaunch has them: if there are steps, they stand for the three above.
+  std::vector<PlannedStep> steps = {};
+  std::vector<PlannedWorkspace> workspaces = {};
+
+  static BoundKernel of(device::KernelHandle kernel, PlannedLaunch planned) {
+    return {kernel,
+            planned.config,
+            std::move(planned.arguments),
+            std::move(planned.maps),
+            std::move(planned.steps),
+            std::move(planned.workspaces)};
+  }
 };
 
 // Makes the kernel under test ready for a shape: compiles and loads it if need be. The error says
@@ -157,7 +169,8 @@ class TruthCache {
 };
 
 // Decides whether a kernel computes the right result. For each case it makes fresh buffers with
-// guard bands on both sides, fills outputs and workspaces with NaN, launches the kernel, compares
+// guard bands on both sides, fills outputs and workspaces with NaN (where a device knows what nobody
+// has written, a template's own workspaces stay that at first), launches the kernel, compares
 // its outputs with the expected ones, and checks guards and inputs. A second run from the same
 // state must give the same bits, on an emulator in another order of events. Where one input is
 // changed in its place, the output must become the new expected result. The gate stops at the first

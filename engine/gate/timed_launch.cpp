@@ -76,9 +76,27 @@ TimedLaunch::TimedLaunch(const TimedLaunch& beside, const BoundKernel& kernel,
 TimedLaunch::~TimedLaunch() = default;
 
 void TimedLaunch::bind(const BoundKernel& kernel, const problem::Instance& instance) {
-  auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) { return places_[i]; });
+  make_workspaces(kernel);
+  auto launch = make_launch(device_, kernel, instance, [&](std::size_t i) { return place(i); });
   if (!launch) throw MachineError("arguments of the kernel: " + launch.error().message);
   launch_ = std::move(*launch);
+}
+
+void TimedLaunch::make_workspaces(const BoundKernel& kernel) {
+  problem::Instance own;
+  own.tensors = workspaces_ = workspaces_of(kernel);
+  const TensorSource source(device_, own, nullptr, nullptr);
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+    const std::size_t guard = guard_bytes_of(device_, workspaces_[i]);
+    workspace_buffers_.emplace_back(device_, bytes_of(workspaces_[i]) + 2 * guard);
+    source.write_guarded(i, workspace_buffers_.back().handle(), guard_band().first(guard));
+  }
+}
+
+Place TimedLaunch::place(std::size_t i) const {
+  if (i < places_.size()) return places_[i];
+  i -= places_.size();
+  return {workspace_buffers_[i].handle(), guard_bytes_of(device_, workspaces_[i])};
 }
 
 void TimedLaunch::restore_from(const TensorSource& source) {
@@ -134,7 +152,17 @@ std::optional<Rejection> TimedLaunch::check_inputs(const EntryPtr& inputs) const
 }
 
 MemoryRefresh TimedLaunch::refresh(const EntryPtr& inputs) const {
-  return {device_, inputs->instance.tensors, [this](std::size_t i) { return places_[i]; }};
+  if (workspaces_.empty())
+    return {device_, inputs->instance.tensors, [this](std::size_t i) { return places_[i]; }};
+  std::vector<problem::Tensor> all;
+  for (const problem::Tensor& tensor : inputs->instance.tensors)
+    all.push_back({.name = tensor.name,
+                   .type = tensor.type,
+                   .role = tensor.role,
+                   .dims = tensor.dims,
+                   .bytes = {}});
+  all.insert(all.end(), workspaces_.begin(), workspaces_.end());
+  return {device_, all, [this](std::size_t i) { return place(i); }};
 }
 
 std::optional<Rejection> TimedLaunch::compare_outputs(const EntryPtr& truth,

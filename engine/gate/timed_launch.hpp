@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -65,11 +66,17 @@ class TimedLaunch {
 
   void restore_from(const TensorSource& source);
   void bind(const BoundKernel& kernel, const problem::Instance& instance);
+  void make_workspaces(const BoundKernel& kernel);
+  // Where a tensor lies, or behind them a workspace.
+  Place place(std::size_t i) const;
 
   device::Device& device_;
   DeviceInputCache* input_cache_ = nullptr;
   std::shared_ptr<const Buffers> held_;
   const std::vector<Place>& places_;
+  // The kernel's own: those of kernels that are compared are as large as each needs.
+  std::vector<problem::Tensor> workspaces_;
+  std::deque<DeviceBuffer> workspace_buffers_;
   Restore restore_;
   device::Launch launch_;
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace fa_tune {
@@ -59,12 +60,53 @@ struct MappedTensor {
   friend bool operator==(const MappedTensor&, const MappedTensor&) = default;
 };
 
-// What is launched at one shape of a problem, but for the machine code.
-struct PlannedLaunch {
+// One kernel of several that make up a launch.
+struct PlannedKernel {
+  std::size_t entry = 0;  // see KernelImage::entry
   LaunchConfig config;
   std::vector<std::string> arguments;  // names, in the kernel's order
   std::vector<MappedTensor> maps;      // the arguments that are tensor maps
 
+  friend bool operator==(const PlannedKernel&, const PlannedKernel&) = default;
+};
+
+// One value in every byte of a tensor.
+struct PlannedFill {
+  std::string tensor;
+  std::uint8_t value = 0;
+  friend bool operator==(const PlannedFill&, const PlannedFill&) = default;
+};
+
+// From one tensor to another of as many bytes.
+struct PlannedCopy {
+  std::string from;
+  std::string to;
+  friend bool operator==(const PlannedCopy&, const PlannedCopy&) = default;
+};
+
+using PlannedStep = std::variant<PlannedKernel, PlannedFill, PlannedCopy>;
+
+// Memory that a template asks for beside the problem's tensors: what it holds before a launch must
+// not matter.
+struct PlannedWorkspace {
+  std::string name;
+  std::string type;  // "f32"
+  std::vector<std::int64_t> dims;
+  friend bool operator==(const PlannedWorkspace&, const PlannedWorkspace&) = default;
+};
+
+// What is launched at one shape of a problem, but for the machine code: one kernel, or a list of
+// steps, one after another.
+struct PlannedLaunch {
+  LaunchConfig config;
+  std::vector<std::string> arguments;  // names, in the kernel's order
+  std::vector<MappedTensor> maps;      // the arguments that are tensor maps
+  // If there are any, they are what is launched, and the three above say nothing.
+  std::vector<PlannedStep> steps = {};
+  std::vector<PlannedWorkspace> workspaces = {};
+
+  // Its kernels, in order.
+  std::vector<PlannedKernel> kernels() const;
   friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
 };
 
@@ -77,13 +119,33 @@ struct KernelResources {
   int static_shared_bytes = -1;  // a block
 };
 
-// A compiled kernel, ready to be loaded.
+// One of the kernels in an image.
+struct KernelEntry {
+  std::string kernel;  // its (mangled) name
+  KernelResources resources;
+};
+
+// A compiled kernel, ready to be loaded, or several of one source.
 struct KernelImage {
   BinaryKind kind = BinaryKind::cubin;
   std::string arch;    // "sm_89"
   std::string kernel;  // the entry's (mangled) name
   std::string bytes;   // a cubin or PTX text
   KernelResources resources;
+  std::vector<KernelEntry> more = {};  // the entries behind the first
+
+  std::size_t entries() const { return 1 + more.size(); }
+  // 0 is the first.
+  KernelEntry entry(std::size_t i) const {
+    return i == 0 ? KernelEntry{kernel, resources} : more.at(i - 1);
+  }
 };
+
+// What any of its kernels takes at most.
+KernelResources most_of(const KernelResources& a, const KernelResources& b);
+KernelResources most_of(const KernelImage& image);
+
+// "scan<4>" of "_Z4scanILi4EEvPKf": a kernel's name for a person, without what it takes.
+std::string plain_name(const std::string& kernel);
 
 }  // namespace fa_tune

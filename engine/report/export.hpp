@@ -29,6 +29,16 @@ inline constexpr std::string_view kExportMarker = "// fa-tune export ";
 inline constexpr std::string_view kExportBegin = "// fa-tune export 1 begin";
 inline constexpr std::string_view kExportEnd = "// fa-tune export 1 end";
 
+// What a host passes, in the kernel's order: a name, and what it is.
+using ArgumentNotes = std::vector<std::pair<std::string, std::string>>;
+
+// One of several that are launched one after another.
+struct StepFacts {
+  PlannedStep step;
+  std::string kernel = {};  // the function's name, where it is a kernel
+  ArgumentNotes arguments = {};
+};
+
 struct ExportFacts {
   // Provenance, for a person.
   std::string version;  // of fa-tune
@@ -53,8 +63,9 @@ struct ExportFacts {
   int gate_cases = 0;
   double worst_ratio = 0;  // error over what is allowed
   LaunchConfig launch;     // for the timed shape
-  // What a host passes, in the kernel's order: a name, and what it is.
-  std::vector<std::pair<std::string, std::string>> arguments;
+  ArgumentNotes arguments;
+  std::vector<StepFacts> steps = {};  // if any, these stand for the two above
+  std::vector<PlannedWorkspace> workspaces = {};
   KernelResources resources;
 
   // What `verify` needs.

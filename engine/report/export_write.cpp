@@ -1,6 +1,7 @@
 #include <sstream>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/report/export.hpp"
 #include "engine/report/json.hpp"
@@ -77,10 +78,32 @@ std::string count_text(int count, const char* unit) {
   return count < 0 ? fmt::format("{} not known", unit) : fmt::format("{} {}", count, unit);
 }
 
+// A host puts them into one stream, in their order.
+void write_step(const StepFacts& facts, std::size_t number, Comment& comment) {
+  const std::string label = fmt::format("step {}", number);
+  if (const auto* fill = std::get_if<PlannedFill>(&facts.step))
+    return comment.fact(label, fmt::format("set each byte of {} to {}", fill->tensor, fill->value));
+  if (const auto* copy = std::get_if<PlannedCopy>(&facts.step))
+    return comment.fact(label, fmt::format("copy {} to {}", copy->from, copy->to));
+  const LaunchConfig& launch = std::get<PlannedKernel>(facts.step).config;
+  std::string text = fmt::format("kernel {}: grid {}, block {}", facts.kernel,
+                                 dims_text(launch.grid), dims_text(launch.block));
+  if (launch.cluster.count() > 1) text += ", cluster " + dims_text(launch.cluster);
+  comment.fact(label, text + fmt::format(", {} bytes dynamic shared", launch.dynamic_shared_bytes));
+  for (const auto& [name, words] : facts.arguments)
+    comment.fact("argument", words.empty() ? name : name + ": " + words);
+}
+
 std::string provenance(const ExportFacts& facts) {
   Comment comment;
-  comment.prose(fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
-                            facts.template_name, facts.version));
+  if (facts.steps.empty())
+    comment.prose(fmt::format("Kernel {} of template {}, exported by fa-tune {}.", facts.kernel,
+                              facts.template_name, facts.version));
+  else
+    comment.prose(
+        fmt::format("{} steps of template {}, exported by fa-tune {}. They are launched "
+                    "in this order in one stream.",
+                    facts.steps.size(), facts.template_name, facts.version));
   comment.prose(fmt::format("Build: nvcc -arch={}{} -c FILE.cu", facts.arch, option_texts(facts)));
   comment.line("");
   comment.fact("space", fmt::format("{}, hash {}", facts.space, facts.space_hash));
@@ -102,14 +125,21 @@ std::string provenance(const ExportFacts& facts) {
                                       facts.verdict, facts.gate_cases, facts.worst_ratio,
                                       facts.left_open.empty() ? "" : "; " + facts.left_open));
   comment.fact("config", settings_text(facts.config.to_json()));
-  const LaunchTexts launch = launch_texts(facts);
-  comment.fact("grid", fmt::format("{} blocks = {}", dims_text(facts.launch.grid), launch.grid));
-  comment.fact("block",
-               fmt::format("{} threads = {}", dims_text(facts.launch.block), launch.block));
-  if (facts.launch.cluster.count() > 1)
-    comment.fact("cluster", dims_text(facts.launch.cluster) + " blocks");
-  comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
-                                     launch.shared));
+  for (const PlannedWorkspace& workspace : facts.workspaces)
+    comment.fact("workspace",
+                 fmt::format("{}: {} [{}], the host's to allocate; what is in it does not matter",
+                             workspace.name, workspace.type, fmt::join(workspace.dims, ", ")));
+  for (std::size_t i = 0; i < facts.steps.size(); ++i) write_step(facts.steps[i], i + 1, comment);
+  if (facts.steps.empty()) {
+    const LaunchTexts launch = launch_texts(facts);
+    comment.fact("grid", fmt::format("{} blocks = {}", dims_text(facts.launch.grid), launch.grid));
+    comment.fact("block",
+                 fmt::format("{} threads = {}", dims_text(facts.launch.block), launch.block));
+    if (facts.launch.cluster.count() > 1)
+      comment.fact("cluster", dims_text(facts.launch.cluster) + " blocks");
+    comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
+                                       launch.shared));
+  }
   comment.fact("resources",
                fmt::format("{}, {}, {}", count_text(facts.resources.registers, "registers"),
                            count_text(facts.resources.spill_store_bytes, "bytes spilled"),
@@ -130,6 +160,24 @@ Json lines_of(const std::string& text) {
   return lines;
 }
 
+Json launch_json(const LaunchConfig& launch) {
+  const auto dims = [](const Dim3& d) { return Json{d.x, d.y, d.z}; };
+  return {{"grid", dims(launch.grid)},
+          {"block", dims(launch.block)},
+          {"cluster", dims(launch.cluster)},
+          {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
+}
+
+Json step_json(const StepFacts& facts) {
+  if (const auto* fill = std::get_if<PlannedFill>(&facts.step))
+    return {{"set", fill->tensor}, {"value", fill->value}};
+  if (const auto* copy = std::get_if<PlannedCopy>(&facts.step))
+    return {{"copy", copy->from}, {"to", copy->to}};
+  Json json = {{"kernel", facts.kernel}};
+  json.update(launch_json(std::get<PlannedKernel>(facts.step).config));
+  return json;
+}
+
 std::string block(const ExportFacts& facts) {
   Json json;
   json["template"] = facts.template_name;
@@ -141,11 +189,8 @@ std::string block(const ExportFacts& facts) {
   json["settings"] = Config(facts.settings);
   json["shape"] = facts.shape;
   // For other readers, who need no expressions; `verify` evaluates the manifest.
-  const auto dims = [](const Dim3& d) { return Json{d.x, d.y, d.z}; };
-  json["launch"] = {{"grid", dims(facts.launch.grid)},
-                    {"block", dims(facts.launch.block)},
-                    {"cluster", dims(facts.launch.cluster)},
-                    {"dynamic_shared_bytes", facts.launch.dynamic_shared_bytes}};
+  if (facts.steps.empty()) json["launch"] = launch_json(facts.launch);
+  for (const StepFacts& step : facts.steps) json["launch"].push_back(step_json(step));
   json["body_sha256"] = sha256(facts.body);
   json["manifest"] = lines_of(facts.manifest_text);
   std::istringstream lines;

@@ -100,6 +100,8 @@ Profile profile_of(const Json& json) {
   json.at("stalls").get_to(profile.stalls);
   for (const auto& [name, value] : json.at("counters").items())
     profile.counters.emplace_back(name, value.get<double>());
+  for (const Json& step : json.value("steps", Json::array()))
+    profile.steps.push_back({step.at("step").get<std::string>(), profile_of(step)});
   return profile;
 }
 
@@ -135,6 +137,11 @@ std::string profile_text(const Profile& profile) {
   if (profile.bank_conflicts)
     text += fact("bank conflicts",
                  fmt::format("{:.0f}% of the accesses to shared memory", *profile.bank_conflicts));
+  for (std::size_t i = 0; i < profile.steps.size(); ++i) {
+    const auto& [name, step] = profile.steps[i];
+    text += fact(fmt::format("step {}", i + 1).c_str(),
+                 fmt::format("{}: {} us; {}", name, time_text(step.time_us), limit_words(step)));
+  }
   text += fmt::format("of its peak, {}:\n", profile.time_kind);
   for (const ResourceShare& share : profile.shares)
     text += bar_line(words(share.resource), share.percent);
@@ -165,26 +172,31 @@ Json profile_json(const Profile& profile) {
   for (const ResourceShare& share : profile.shares) shares[to_text(share.resource)] = share.percent;
   Json counters = Json::object();
   for (const auto& [name, value] : profile.counters) counters[name] = value;
-  return {{"source", profile.source},
-          {"version", profile.version},
-          {"device", profile.device},
-          {"device_name", profile.device_name},
-          {"driver", profile.driver},
-          {"time_kind", profile.time_kind},
-          {"time_us", profile.time_us},
-          {"clock_us", profile.clock_us},
-          {"limit", to_text(profile.limit)},
-          {"because", profile.because},
-          {"shares", std::move(shares)},
-          {"sms_active", profile.sms_active},
-          {"launch", profile.launch},
-          {"occupancy", profile.occupancy},
-          {"occupancy_possible", profile.occupancy_possible},
-          {"occupancy_limited_by", profile.occupancy_limited_by},
-          {"registers", profile.registers},
-          {"bank_conflicts", profile.bank_conflicts},
-          {"stalls", profile.stalls},
-          {"counters", std::move(counters)}};
+  Json json = {{"source", profile.source},
+               {"version", profile.version},
+               {"device", profile.device},
+               {"device_name", profile.device_name},
+               {"driver", profile.driver},
+               {"time_kind", profile.time_kind},
+               {"time_us", profile.time_us},
+               {"clock_us", profile.clock_us},
+               {"limit", to_text(profile.limit)},
+               {"because", profile.because},
+               {"shares", std::move(shares)},
+               {"sms_active", profile.sms_active},
+               {"launch", profile.launch},
+               {"occupancy", profile.occupancy},
+               {"occupancy_possible", profile.occupancy_possible},
+               {"occupancy_limited_by", profile.occupancy_limited_by},
+               {"registers", profile.registers},
+               {"bank_conflicts", profile.bank_conflicts},
+               {"stalls", profile.stalls},
+               {"counters", std::move(counters)}};
+  for (const auto& [name, step] : profile.steps) {
+    Json& one = json["steps"].emplace_back(Json{{"step", name}});
+    one.update(profile_json(step));
+  }
+  return json;
 }
 
 Profile read_profile(const std::string& text, const std::string& where) {

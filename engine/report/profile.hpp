@@ -28,6 +28,8 @@ struct Stall {
 void to_json(nlohmann::ordered_json& json, const Stall& stall);
 void from_json(const nlohmann::ordered_json& json, Stall& stall);
 
+struct ProfiledStep;
+
 // What one launch of a kernel kept busy and what it waited for: measured by Nsight Compute on a
 // GPU, or predicted by the emulator's model of one. What a source does not tell is missing.
 struct Profile {
@@ -52,9 +54,17 @@ struct Profile {
   std::vector<Stall> stalls;                 // longest first
   std::vector<std::pair<std::string, double>> counters;  // as the source names them, base units
 
+  std::vector<ProfiledStep> steps;  // of a launch of several, of which all else is the sum
+
   // What find_limit() finds.
   Bottleneck limit = Bottleneck::latency;
   std::string because;  // the rule with its figures, in words
+};
+
+// One of several that are launched as one.
+struct ProfiledStep {
+  std::string name;  // the kernel's, "set" or "copy"
+  Profile profile;
 };
 
 // Sorts shares and stalls, and names the limit by this rule:
@@ -78,7 +88,8 @@ std::string profile_text(const Profile& profile);
 // {"source","version","device","device_name","driver","time_kind","time_us","clock_us","limit",
 //  "because","shares":{resource: percent},"sms_active","launch","occupancy","occupancy_possible",
 //  "occupancy_limited_by","registers","bank_conflicts","stalls":[{"reason","meaning","percent"}],
-//  "counters":{name: number}}; what is missing is null, shares and counters are left out.
+//  "counters":{name: number}}; what is missing is null, shares and counters are left out. Of several
+// steps also "steps":[{"step":name, and all of this}].
 nlohmann::ordered_json profile_json(const Profile& profile);
 // The inverse. Throws UserError, which names `where`, for text of another form.
 Profile read_profile(const std::string& text, const std::string& where);

@@ -106,12 +106,29 @@ void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
   }
 }
 
+// One of several steps or kernels. All that is known of a step is in the JSON of the trial.
+void show_part(Page& page, const std::string& what, const nlohmann::ordered_json& part) {
+  if (what == "step")
+    page.line(what, fmt::format("{}: {} us, bound by {}", part.value("step", ""),
+                                time_text(part.value("us", 0.0)), part.value("bound_by", "")));
+  else
+    page.line(what,
+              fmt::format("{}: {} registers, {} bytes spilled, {} static and {} dynamic shared",
+                          part.value("kernel", ""), part.value("registers", -1),
+                          part.value("spill_bytes", -1), part.value("static_shared_bytes", -1),
+                          part.value("dynamic_shared_bytes", 0)));
+}
+
 void show_detail(Page& page, const std::string& title, const std::string& json) {
   const auto detail = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!detail.is_object()) return;
   page.section(title);
-  for (const auto& [name, value] : detail.items())
-    page.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const auto& [name, value] : detail.items()) {
+    if (name == "steps" || name == "kernels")
+      for (const auto& one : value) show_part(page, name == "steps" ? "step" : "kernel", one);
+    else
+      page.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
 }
 
 void show_final(Page& page, const RacedFinal& raced) {

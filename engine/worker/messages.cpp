@@ -36,15 +36,18 @@ void fields(auto& archive, device::Checks& checks) {
 void fields(auto& archive, device::ConstantData& data) {
   archive(data.name, data.from, data.offset, data.bytes);
 }
-void fields(auto& archive, device::Launch& launch) {
-  archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
-          launch.constants, launch.read_only);
-}
 void fields(auto& archive, device::BufferCopy& copy) {
   archive(copy.from, copy.to, copy.bytes, copy.from_offset, copy.to_offset);
 }
 void fields(auto& archive, device::BufferFill& fill) {
   archive(fill.buffer, fill.offset, fill.bytes, fill.value);
+}
+void fields(auto& archive, device::KernelStep& step) {
+  archive(step.entry, step.config, step.arguments);
+}
+void fields(auto& archive, device::Launch& launch) {
+  archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
+          launch.constants, launch.read_only, launch.steps);
 }
 void fields(auto& archive, device::BufferChanges& changes) {
   archive(changes.fills, changes.copies);
@@ -71,7 +74,7 @@ void fields(auto& archive, device::TensorMap& map) {
           map.swizzle, map.nan_fill);
 }
 void fields(auto& archive, kernel::Source& source) {
-  archive(source.text, source.kernel, source.hash);
+  archive(source.text, source.kernel, source.hash, source.more);
 }
 void fields(auto& archive, kernel::CompileRequest& request) {
   archive(request.source, request.arch, request.kind, request.options);

@@ -210,9 +210,9 @@ class RemoteDevice final : public device::Device {
       std::span<const device::BufferCopy> copies) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
-    auto restored = translate(restore);
+    auto restored = translated(restore);
     if (!restored) return std::unexpected(restored.error());
-    auto changes = translate(device::BufferChanges{{}, {copies.begin(), copies.end()}});
+    auto changes = translated(device::BufferChanges{{}, {copies.begin(), copies.end()}});
     if (!changes) return std::unexpected(changes.error());
     const auto held = lease_.hold(device::GpuLease::Use::running);
     auto done = worker().ask<message::Done>(
@@ -226,9 +226,9 @@ class RemoteDevice final : public device::Device {
                                                     const device::TimingPlan& plan) override {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
-    auto changes = translate(plan.before_each);
+    auto changes = translated(plan.before_each);
     if (!changes) return std::unexpected(changes.error());
-    auto restored = translate(plan.restore);
+    auto restored = translated(plan.restore);
     if (!restored) return std::unexpected(restored.error());
     message::Time request{*there, plan};
     request.plan.before_each = std::move(*changes);
@@ -307,41 +307,47 @@ class RemoteDevice final : public device::Device {
       if (auto loaded = bring_up(kernel->second); !loaded) return std::unexpected(loaded.error());
     device::Launch there = launch;
     there.kernel = kernel->second.handle;
-    for (device::Argument& argument : there.arguments) {
-      auto* buffer = std::get_if<device::BufferHandle>(&argument);
-      if (buffer == nullptr) continue;
-      const auto held = find(*buffer);
-      if (!held) return std::unexpected(held.error());
-      *buffer = held->handle;
-    }
-    for (device::ConstantData& data : there.constants) {
-      const auto held = find(data.from);
-      if (!held) return std::unexpected(held.error());
-      data.from = held->handle;
-    }
-    for (device::BufferHandle& buffer : there.read_only) {
-      const auto held = find(buffer);
-      if (!held) return std::unexpected(held.error());
-      buffer = held->handle;
-    }
+    if (auto done = translate(there.arguments); !done) return std::unexpected(done.error());
+    for (device::LaunchStep& step : there.steps)
+      if (auto done = std::visit([this](auto& one) { return translate(one); }, step); !done)
+        return std::unexpected(done.error());
+    for (device::ConstantData& data : there.constants)
+      if (auto done = translate(data.from); !done) return std::unexpected(done.error());
+    for (device::BufferHandle& buffer : there.read_only)
+      if (auto done = translate(buffer); !done) return std::unexpected(done.error());
     return there;
   }
 
-  std::expected<device::BufferChanges, device::Fault> translate(
+  // These change what they are given.
+  std::expected<void, device::Fault> translate(device::BufferHandle& buffer) const {
+    const auto held = find(buffer);
+    if (!held) return std::unexpected(held.error());
+    buffer = held->handle;
+    return {};
+  }
+  std::expected<void, device::Fault> translate(std::vector<device::Argument>& arguments) const {
+    for (device::Argument& argument : arguments)
+      if (auto* buffer = std::get_if<device::BufferHandle>(&argument))
+        if (auto done = translate(*buffer); !done) return done;
+    return {};
+  }
+  std::expected<void, device::Fault> translate(device::KernelStep& step) const {
+    return translate(step.arguments);
+  }
+  std::expected<void, device::Fault> translate(device::BufferFill& fill) const {
+    return translate(fill.buffer);
+  }
+  std::expected<void, device::Fault> translate(device::BufferCopy& copy) const {
+    if (auto done = translate(copy.from); !done) return done;
+    return translate(copy.to);
+  }
+
+  std::expected<device::BufferChanges, device::Fault> translated(
       device::BufferChanges changes) const {
-    for (device::BufferFill& fill : changes.fills) {
-      const auto held = find(fill.buffer);
-      if (!held) return std::unexpected(held.error());
-      fill.buffer = held->handle;
-    }
-    for (device::BufferCopy& copy : changes.copies) {
-      const auto from = find(copy.from);
-      if (!from) return std::unexpected(from.error());
-      const auto to = find(copy.to);
-      if (!to) return std::unexpected(to.error());
-      copy.from = from->handle;
-      copy.to = to->handle;
-    }
+    for (device::BufferFill& fill : changes.fills)
+      if (auto done = translate(fill); !done) return std::unexpected(done.error());
+    for (device::BufferCopy& copy : changes.copies)
+      if (auto done = translate(copy); !done) return std::unexpected(done.error());
     return changes;
   }
 

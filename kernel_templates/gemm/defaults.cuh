@@ -53,3 +53,11 @@
 #ifndef EPILOGUE
 #define EPILOGUE direct
 #endif
+
+// split_k.cu
+#ifndef SPLIT
+#define SPLIT 4
+#endif
+#ifndef SUM_THREADS
+#define SUM_THREADS 256
+#endif

@@ -19,3 +19,11 @@
 #ifndef LOAD
 #define LOAD cached
 #endif
+
+// stages.cu
+#ifndef PARTS
+#define PARTS 528
+#endif
+#ifndef LAST_THREADS
+#define LAST_THREADS 256
+#endif

@@ -19,6 +19,9 @@ Launch sample_launch() {
   launch.schedule = 3;
   launch.constants = {{"table", BufferHandle{5}, 4096, 60}};
   launch.read_only = {BufferHandle{5}};
+  launch.steps = {BufferFill{BufferHandle{6}, 4096, 63, 0},
+                  KernelStep{1, {{4, 1, 1}, {32, 1, 1}, {}, 16}, {BufferHandle{5}}},
+                  BufferCopy{BufferHandle{6}, BufferHandle{5}, 63, 0, 4096}};
   return launch;
 }
 
@@ -32,7 +35,7 @@ DeviceInfo sample_info() {
 }
 
 KernelImage sample_image() {
-  return {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}};
+  return {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}, {{"last", {16}}}};
 }
 
 // The message as a frame, if it is one.
@@ -58,7 +61,8 @@ std::vector<message::Request> sample_requests() {
   map.element_steps = {1, 1};
   map.swizzle = TensorMap::Swizzle::bytes128;
   map.nan_fill = true;
-  CompileRequest compile{{"source", "kernel", "hash"}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
+  CompileRequest compile{
+      {"source", "kernel", "hash", {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
   return {
       message::Load{sample_image()},
       message::Unload{KernelHandle{1}},

@@ -220,8 +220,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   facts.problem = problem.kind();
   facts.settings = task.file.problem_settings;
   facts.shape = problem.shape();
-  facts.launch = from.require_plan(config, scope).config;
-  facts.arguments = argument_notes(from, config, problem, problem.shape(), scope);
+  add_launch(from, problem, problem.shape(), scope, facts);
   facts.body = from.render(config, problem.defines(problem.shape())).text;
   const std::string text = export_text(facts);
   for (const char* words :

@@ -45,12 +45,12 @@ std::expected<Bits, std::string> output_of(device::Device& device, const gate::B
                              : std::vector<std::byte>(bytes, std::byte{0xff});
     if (!device.write(buffers.back(), 0, content)) return std::unexpected("write failed");
   }
-  const auto arguments = gate::make_arguments(device, kernel, instance, [&](std::size_t i) {
+  if (!kernel.workspaces.empty()) return std::unexpected("it has workspaces of its own");
+  const auto launch = gate::make_launch(device, kernel, instance, [&](std::size_t i) {
     return gate::Place{buffers[i], 0};
   });
-  if (!arguments) return std::unexpected(arguments.error().message);
-  const device::Launch launch{kernel.kernel, kernel.launch, *arguments};
-  const auto done = device.launch(launch);
+  if (!launch) return std::unexpected(launch.error().message);
+  const auto done = device.launch(*launch);
   Bits bits(static_cast<std::size_t>(instance.tensors[output].elements()));
   if (done && !device.read(buffers[output], 0, std::as_writable_bytes(std::span(bits))))
     return std::unexpected("read failed");

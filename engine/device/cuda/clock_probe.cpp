@@ -40,10 +40,10 @@ constexpr double kMostMhz = 10'000;
 }  // namespace
 
 std::expected<ClockProbe, device::Fault> ClockProbe::make(CudaContext& context, int sms) {
-  auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_clock", kPtx, {}});
-  if (!kernel) return std::unexpected(kernel.error());
+  auto image = load_image(context, {BinaryKind::ptx, "sm_70", "fa_tune_clock", kPtx, {}});
+  if (!image) return std::unexpected(image.error());
   ClockProbe probe;
-  probe.kernel_ = std::move(*kernel);
+  probe.image_ = std::move(*image);
   probe.config_.grid.x = static_cast<std::uint32_t>(sms);
   return probe;
 }
@@ -66,7 +66,7 @@ std::expected<void, device::Fault> ClockProbe::begin(CudaContext& context, int m
 
 std::expected<void, device::Fault> ClockProbe::mark(CudaContext& context) {
   const DevicePointer at = memory_.get() + marks_ * sizeof(Mark);
-  PreparedLaunch launch(kernel_, config_, {bytes_of(at)}, context.stream());
+  PreparedLaunch launch(image_.entries.front(), config_, {bytes_of(at)}, context.stream());
   ++marks_;
   return launch.enqueue(context);
 }

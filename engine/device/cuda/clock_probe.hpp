@@ -27,7 +27,7 @@ class ClockProbe {
   std::expected<std::vector<double>, device::Fault> read(CudaContext& context);
 
  private:
-  LoadedKernel kernel_;
+  LoadedImage image_;
   LaunchConfig config_;
   OwnedMemory memory_;
   std::size_t room_ = 0;  // marks

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -40,10 +41,10 @@ class CudaDevice : public device::Device {
 
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
-    auto kernel = load_kernel(context_, image);
-    if (!kernel) return std::unexpected(kernel.error());
+    auto loaded = load_image(context_, image);
+    if (!loaded) return std::unexpected(loaded.error());
     const device::KernelHandle handle{++last_handle_};
-    kernels_.emplace(handle, std::move(*kernel));
+    kernels_.emplace(handle, std::move(*loaded));
     return handle;
   }
 
@@ -136,11 +137,11 @@ class CudaDevice : public device::Device {
 
   std::expected<void, device::Fault> launch(const device::Launch& launch) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    LoadedKernel& kernel = kernels_.at(launch.kernel);
-    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
-    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
-    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
-    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    LoadedImage& image = kernels_.at(launch.kernel);
+    PreparedSteps prepared(*this, image, launch);
+    if (auto admitted = prepared.admit(); !admitted) return admitted;
+    if (auto sent = fill_constants(image, launch); !sent) return sent;
+    if (auto sent = prepared.enqueue(); !sent) return sent;
     return context_.synchronize(prepared.doing());
   }
 
@@ -152,9 +153,9 @@ class CudaDevice : public device::Device {
     const auto staged =
         staging_.take(context_, std::max(device::total_bytes(writes), device::total_bytes(reads)));
     if (staged.empty()) return device::Device::launch_between(writes, launch, reads);
-    LoadedKernel& kernel = kernels_.at(launch.kernel);
-    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
-    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
+    LoadedImage& image = kernels_.at(launch.kernel);
+    PreparedSteps prepared(*this, image, launch);
+    if (auto admitted = prepared.admit(); !admitted) return admitted;
     std::size_t at = 0;
     for (const device::BufferWrite& write : writes) {
       const auto piece = staged.subspan(at, write.bytes.size());
@@ -162,8 +163,8 @@ class CudaDevice : public device::Device {
       if (auto sent = send(write.buffer, write.offset, piece); !sent) return sent;
       at += piece.size();
     }
-    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
-    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    if (auto sent = fill_constants(image, launch); !sent) return sent;
+    if (auto sent = prepared.enqueue(); !sent) return sent;
     at = 0;
     for (const device::BufferRead& read : reads) {
       const auto piece = staged.subspan(at, read.bytes.size());
@@ -183,38 +184,86 @@ class CudaDevice : public device::Device {
       const device::Launch& launch, int ahead, const device::BufferChanges& restore,
       std::span<const device::BufferCopy> copies) override {
     if (auto entered = context_.enter(); !entered) return entered;
-    LoadedKernel& kernel = kernels_.at(launch.kernel);
-    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
-    if (auto admitted = prepared.admit(context_); !admitted) return admitted;
-    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
+    LoadedImage& image = kernels_.at(launch.kernel);
+    PreparedSteps prepared(*this, image, launch);
+    if (auto admitted = prepared.admit(); !admitted) return admitted;
+    if (auto sent = fill_constants(image, launch); !sent) return sent;
     for (int i = 0; i < ahead; ++i) {
       if (auto sent = change(restore); !sent) return sent;
-      if (auto sent = prepared.enqueue(context_); !sent) return sent;
+      if (auto sent = prepared.enqueue(); !sent) return sent;
     }
     for (const device::BufferCopy& each : copies)
       if (auto sent = copy(each); !sent) return sent;
-    if (auto sent = fill_constants(kernel, launch); !sent) return sent;
-    if (auto sent = prepared.enqueue(context_); !sent) return sent;
+    if (auto sent = fill_constants(image, launch); !sent) return sent;
+    if (auto sent = prepared.enqueue(); !sent) return sent;
     return context_.synchronize(prepared.doing());
   }
 
   std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
                                                     const device::TimingPlan& plan) override {
     if (auto entered = context_.enter(); !entered) return std::unexpected(entered.error());
-    LoadedKernel& kernel = kernels_.at(launch.kernel);
-    PreparedLaunch prepared(kernel, launch.config, values_of(launch), context_.stream());
-    if (auto admitted = prepared.admit(context_); !admitted) {
+    LoadedImage& image = kernels_.at(launch.kernel);
+    PreparedSteps prepared(*this, image, launch);
+    if (auto admitted = prepared.admit(); !admitted) {
       return std::unexpected(admitted.error());
     }
-    if (auto sent = fill_constants(kernel, launch); !sent) return std::unexpected(sent.error());
-    const Enqueue restore = [&] { return change(plan.restore); };
-    const Enqueue before_each = [&] { return change(plan.before_each); };
-    return time_launch(context_, prepared, plan, {restore, before_each}, watch_, flush_, lead_);
+    if (auto sent = fill_constants(image, launch); !sent) return std::unexpected(sent.error());
+    const TimedWork timed{.launch = [&] { return prepared.enqueue(); },
+                          .steps = std::max<std::size_t>(launch.steps.size(), 1),
+                          .doing = prepared.doing(),
+                          .restore = [&] { return change(plan.restore); },
+                          .before_each = [&] { return change(plan.before_each); }};
+    return time_launch(context_, timed, plan, watch_, flush_, lead_);
   }
 
   std::optional<double> joules() override { return watch_.joules(); }
 
  private:
+  // A launch's steps in the driver's terms, for one stream. Each begins when the one before is over:
+  // the stream sees to that, and so does a graph that was captured from it.
+  class PreparedSteps {
+   public:
+    PreparedSteps(CudaDevice& device, LoadedImage& image, const device::Launch& launch)
+        : device_(device), steps_(device::steps_of(launch)) {
+      for (const device::LaunchStep& step : steps_)
+        if (const auto* kernel = std::get_if<device::KernelStep>(&step))
+          kernels_.emplace_back(image.entries.at(kernel->entry), kernel->config,
+                                device.values_of(kernel->arguments), device.context_.stream());
+    }
+
+    std::expected<void, device::Fault> admit() {
+      for (PreparedLaunch& kernel : kernels_)
+        if (auto admitted = kernel.admit(device_.context_); !admitted) return admitted;
+      return {};
+    }
+    std::expected<void, device::Fault> enqueue() {
+      auto next = kernels_.begin();
+      for (const device::LaunchStep& step : steps_) {
+        std::expected<void, device::Fault> sent;
+        if (const auto* fill = std::get_if<device::BufferFill>(&step))
+          sent = device_.set(*fill);
+        else if (const auto* copy = std::get_if<device::BufferCopy>(&step))
+          sent = device_.copy(*copy);
+        else
+          sent = (next++)->enqueue(device_.context_);
+        if (!sent) return sent;
+      }
+      return {};
+    }
+    // A Fault of a kernel is told when all are waited for: of which one, nobody says.
+    std::string doing() const {
+      std::string names;
+      for (const PreparedLaunch& kernel : kernels_)
+        names += (names.empty() ? "" : ", then ") + kernel.doing();
+      return names;
+    }
+
+   private:
+    CudaDevice& device_;
+    std::vector<device::LaunchStep> steps_;
+    std::deque<PreparedLaunch> kernels_;
+  };
+
   // Into the stream.
   std::expected<void, device::Fault> send(device::BufferHandle buffer, std::size_t offset,
                                           std::span<const std::byte> bytes) {
@@ -254,13 +303,13 @@ class CudaDevice : public device::Device {
     return {};
   }
   // Into the stream.
-  std::expected<void, device::Fault> fill_constants(const LoadedKernel& kernel,
+  std::expected<void, device::Fault> fill_constants(const LoadedImage& image,
                                                     const device::Launch& launch) {
     for (const device::ConstantData& data : launch.constants) {
       DevicePointer to{};
       std::size_t room = 0;
       const Result found =
-          context_->cuModuleGetGlobal_v2(&to, &room, kernel.module.get(), data.name.c_str());
+          context_->cuModuleGetGlobal_v2(&to, &room, image.module.get(), data.name.c_str());
       if (found == kErrorNotFound) continue;
       if (auto known = context_.check(found, "looking for " + data.name); !known) return known;
       if (data.bytes > room) return std::unexpected(device::too_small(data, room));
@@ -288,10 +337,11 @@ class CudaDevice : public device::Device {
     return buffer.memory.get() + offset;
   }
 
-  std::vector<std::vector<std::byte>> values_of(const device::Launch& launch) const {
+  std::vector<std::vector<std::byte>> values_of(
+      const std::vector<device::Argument>& arguments) const {
     std::vector<std::vector<std::byte>> values;
-    values.reserve(launch.arguments.size());
-    for (const device::Argument& argument : launch.arguments) {
+    values.reserve(arguments.size());
+    for (const device::Argument& argument : arguments) {
       if (const auto* buffer = std::get_if<device::BufferHandle>(&argument)) {
         values.push_back(bytes_of(inside(*buffer, 0, 0)));
       } else {
@@ -309,7 +359,7 @@ class CudaDevice : public device::Device {
   Lead lead_;
   Staging staging_;
   std::uint64_t last_handle_ = 0;
-  std::unordered_map<device::KernelHandle, LoadedKernel> kernels_;
+  std::unordered_map<device::KernelHandle, LoadedImage> kernels_;
   std::unordered_map<device::BufferHandle, Buffer> buffers_;
 };
 

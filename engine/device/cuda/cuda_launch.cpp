@@ -61,25 +61,13 @@ std::expected<OwnedModule, device::Fault> load_module(CudaContext& context,
   return OwnedModule(context, module);
 }
 
-}  // namespace
-
-std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
-                                                       const KernelImage& image) {
-  const std::string doing = "load of " + image.kernel;
-  if (!looks_loadable(image)) {
-    return std::unexpected(
-        device::Fault{device::FaultKind::load_failed,
-                      fmt::format("{}: {} bytes that are not {}", doing, image.bytes.size(),
-                                  image.kind == BinaryKind::cubin ? "a cubin" : "PTX")});
-  }
+std::expected<LoadedKernel, device::Fault> find_kernel(CudaContext& context, Module module,
+                                                       const std::string& name) {
+  const std::string doing = "load of " + name;
   LoadedKernel kernel;
-  kernel.name = image.kernel;
-  auto module = load_module(context, image, doing);
-  if (!module) return std::unexpected(module.error());
-  kernel.module = std::move(*module);
-  auto found = context.check(
-      context->cuModuleGetFunction(&kernel.function, kernel.module.get(), image.kernel.c_str()),
-      doing);
+  kernel.name = name;
+  auto found =
+      context.check(context->cuModuleGetFunction(&kernel.function, module, name.c_str()), doing);
   if (!found) return std::unexpected(found.error());
   auto limit =
       context.check(context->cuFuncGetAttribute(&kernel.max_dynamic_shared,
@@ -88,6 +76,29 @@ std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
   if (!limit) return std::unexpected(limit.error());
   kernel.parameter_sizes = parameter_sizes(context.api(), kernel.function);
   return kernel;
+}
+
+}  // namespace
+
+std::expected<LoadedImage, device::Fault> load_image(CudaContext& context,
+                                                     const KernelImage& image) {
+  const std::string doing = "load of " + image.kernel;
+  if (!looks_loadable(image)) {
+    return std::unexpected(
+        device::Fault{device::FaultKind::load_failed,
+                      fmt::format("{}: {} bytes that are not {}", doing, image.bytes.size(),
+                                  image.kind == BinaryKind::cubin ? "a cubin" : "PTX")});
+  }
+  LoadedImage loaded;
+  auto module = load_module(context, image, doing);
+  if (!module) return std::unexpected(module.error());
+  loaded.module = std::move(*module);
+  for (std::size_t i = 0; i < image.entries(); ++i) {
+    auto kernel = find_kernel(context, loaded.module.get(), image.entry(i).kernel);
+    if (!kernel) return std::unexpected(kernel.error());
+    loaded.entries.push_back(std::move(*kernel));
+  }
+  return loaded;
 }
 
 std::vector<std::byte> bytes_of(DevicePointer value) {

@@ -8,9 +8,8 @@
 
 namespace fa_tune::cuda {
 
-// A loaded kernel.
+// A kernel of a loaded image.
 struct LoadedKernel {
-  OwnedModule module;
   Function function = nullptr;
   std::string name;
   int max_dynamic_shared = 0;   // bytes that may be asked now; raised when a launch asks for more
@@ -19,8 +18,14 @@ struct LoadedKernel {
   std::optional<std::vector<std::size_t>> parameter_sizes;
 };
 
-std::expected<LoadedKernel, device::Fault> load_kernel(CudaContext& context,
-                                                       const KernelImage& image);
+// A loaded image, with its entries in order.
+struct LoadedImage {
+  OwnedModule module;
+  std::vector<LoadedKernel> entries;
+};
+
+std::expected<LoadedImage, device::Fault> load_image(CudaContext& context,
+                                                     const KernelImage& image);
 
 // An argument that is an address, or a number of as many bits.
 std::vector<std::byte> bytes_of(DevicePointer value);

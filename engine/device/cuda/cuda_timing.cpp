@@ -101,9 +101,11 @@ std::chrono::microseconds lead_of(const device::BufferChanges& changes) {
 
 }  // namespace
 
-std::expected<device::Timing, device::Fault> time_launch(
-    CudaContext& context, PreparedLaunch& launch, const device::TimingPlan& plan,
-    const EnqueueChanges& changes, GpuWatch& watch, L2Flush& flush, Lead& lead) {
+std::expected<device::Timing, device::Fault> time_launch(CudaContext& context,
+                                                         const TimedWork& timed,
+                                                         const device::TimingPlan& plan,
+                                                         GpuWatch& watch, L2Flush& flush,
+                                                         Lead& lead) {
   const bool cold = plan.l2 == device::L2::cold;
   const bool restores = !plan.restore.empty();
   const int launches = cold || restores ? 1 : std::max(plan.launches_per_sample, 1);
@@ -112,15 +114,16 @@ std::expected<device::Timing, device::Fault> time_launch(
 
   OwnedGraphExec graph;
   Enqueue work = [&] {
-    auto sent = changes.before_each();
-    return sent ? launch.enqueue(context) : sent;
+    auto sent = timed.before_each();
+    return sent ? timed.launch() : sent;
   };
-  if (launches > 1) {
-    auto captured = capture(context, launch.doing(), work, launches);
+  // Between the steps of a launch the host's time would be in the sample.
+  if (launches > 1 || timed.steps > 1) {
+    auto captured = capture(context, timed.doing, work, launches);
     if (!captured) return std::unexpected(captured.error());
     graph = std::move(*captured);
     work = [&] {
-      return context.check(context->cuGraphLaunch(graph.get(), context.stream()), launch.doing());
+      return context.check(context->cuGraphLaunch(graph.get(), context.stream()), timed.doing);
     };
   }
   const auto flushes = flush.prepare(context);
@@ -134,13 +137,13 @@ std::expected<device::Timing, device::Fault> time_launch(
     if (auto ready = lead.prepare(context); !ready) return std::unexpected(ready.error());
     const auto after = lead_of(plan.before_each);
     before = [&, after] {
-      auto sent = changes.restore();
+      auto sent = timed.restore();
       if (sent && cold) sent = flush.enqueue(context);
       return sent ? lead.enqueue(context, after) : sent;
     };
   }
 
-  Sampler sampler(context, launch.doing());
+  Sampler sampler(context, timed.doing);
   if (auto made = sampler.prepare(); !made) return std::unexpected(made.error());
   device::Timing timing;
   timing.l2 = plan.l2;

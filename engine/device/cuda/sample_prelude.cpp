@@ -49,19 +49,20 @@ std::expected<void, device::Fault> L2Flush::enqueue(CudaContext& context) {
 std::expected<void, device::Fault> Lead::prepare(CudaContext& context) {
   if (tried_) return {};
   tried_ = true;
-  auto kernel = load_kernel(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kLeadPtx, {}});
-  if (kernel)
-    kernel_ = std::move(*kernel);
+  auto image = load_image(context, {BinaryKind::ptx, "sm_70", "fa_tune_lead", kLeadPtx, {}});
+  if (image)
+    image_ = std::move(*image);
   else if (context.lost())
-    return std::unexpected(kernel.error());
+    return std::unexpected(image.error());
   return {};
 }
 
 std::expected<void, device::Fault> Lead::enqueue(CudaContext& context,
                                                  std::chrono::nanoseconds lasting) {
-  if (!kernel_) return {};
+  if (!image_) return {};
   const auto count = static_cast<std::uint64_t>(lasting.count());
-  return PreparedLaunch(*kernel_, {}, {bytes_of(count)}, context.stream()).enqueue(context);
+  return PreparedLaunch(image_->entries.front(), {}, {bytes_of(count)}, context.stream())
+      .enqueue(context);
 }
 
 }  // namespace fa_tune::cuda

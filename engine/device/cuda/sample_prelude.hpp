@@ -41,7 +41,7 @@ class Lead {
 
  private:
   bool tried_ = false;
-  std::optional<LoadedKernel> kernel_;
+  std::optional<LoadedImage> image_;
 };
 
 }  // namespace fa_tune::cuda

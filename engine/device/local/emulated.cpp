@@ -15,6 +15,7 @@
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/local/emulator_terms.hpp"
+#include "engine/device/local/step_times.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune::device {
@@ -61,18 +62,26 @@ class EmulatorDevice final : public Device {
     if (image.kind != BinaryKind::ptx) {
       return refuse(FaultKind::load_failed, "the emulator takes PTX, not machine code");
     }
-    auto program = emulator::load_program(image.bytes, image.kernel,
-                                          emulator::tensor_rule_of(profile_.arch), memory_);
-    if (!program) return refuse(kind_of(program.error().kind), program.error().message);
+    std::vector<Kernel> entries;
+    for (std::size_t i = 0; i < image.entries(); ++i) {
+      const KernelEntry entry = image.entry(i);
+      auto program = emulator::load_program(image.bytes, entry.kernel,
+                                            emulator::tensor_rule_of(profile_.arch), memory_);
+      if (!program) {
+        forget(entries);
+        return refuse(kind_of(program.error().kind), program.error().message);
+      }
+      entries.push_back({std::move(*program), entry.resources});
+    }
     const auto handle = static_cast<KernelHandle>(++last_handle_);
-    kernels_.emplace(handle, Kernel{std::move(*program), image.resources});
+    kernels_.emplace(handle, std::move(entries));
     return handle;
   }
 
   void unload(KernelHandle kernel) override {
     const auto found = kernels_.find(kernel);
     if (found == kernels_.end()) return;
-    for (const std::uint64_t address : found->second.program.globals) memory_.release(address);
+    forget(found->second);
     kernels_.erase(found);
   }
 
@@ -125,50 +134,137 @@ class EmulatorDevice final : public Device {
   }
 
   std::expected<void, Fault> launch(const Launch& launch) override {
-    return run(launch, [&](const LaunchContext& context) {
-      // The account of a checked launch is one for all its blocks.
-      return emulator::run_grid(context, launch.checks.any() ? 1 : threads_, nullptr);
-    });
+    const std::vector<LaunchStep> steps = steps_of(launch);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto* kernel = std::get_if<KernelStep>(&steps[i]);
+      const auto done =
+          kernel == nullptr
+              ? move_bytes(launch, steps[i])
+              : run(launch, *kernel, [&](const LaunchContext& context) {
+                  // The account of a checked launch is one for all its blocks.
+                  return emulator::run_grid(context, launch.checks.any() ? 1 : threads_, nullptr);
+                });
+      if (!done) return std::unexpected(at_step(launch, i, done.error()));
+    }
+    return {};
   }
 
   std::expected<Timing, Fault> time(const Launch& launch, const TimingPlan& plan) override {
-    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
-      if (auto changed = make_changes(*changes); !changed) return std::unexpected(changed.error());
-    emulator::Record record;
-    const std::uint64_t clusters = to_emulator(launch.config).cluster_count();
-    const std::uint64_t wanted =
-        std::max<std::uint64_t>(kSampledBlocks / launch.config.cluster.count(), 1);
-    const emulator::Sampling sampling{
-        emulator::sample_evenly(clusters, wanted),
-        plan.complete ? std::numeric_limits<std::uint64_t>::max() : kWholeUpTo};
-    bool whole = false;
-    const auto outcome = run(launch, [&](const LaunchContext& context) {
-      emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
-      whole = sampled.whole;
-      return std::move(sampled.diagnostic);
-    });
-    if (!outcome) return std::unexpected(outcome.error());
-    const Kernel& kernel = kernels_.at(launch.kernel);
-    const emulator::KernelResources resources = resources_of(kernel);
-    double reachable = 0;
-    for (const Argument& argument : launch.arguments) reachable += bytes_behind(argument);
-    const emulator::Prediction prediction = emulator::predict(
-        profile_, resources, to_emulator(launch.config), kernel.program, record, reachable);
-    Timing timing;
-    timing.kind = TimeKind::predicted;
-    timing.samples_us = {prediction.us};
-    timing.model = profile_.name;
-    timing.detail_json = prediction.detail_json;
-    timing.complete = whole;
-    timing.restored = !plan.restore.empty();
-    return timing;
+    auto times = time_steps(launch, plan, plan.complete);
+    // A later step may take what blocks that did not run were to leave for an address.
+    if (!times.fault.has_value() || times.whole || launch.steps.empty() || plan.complete)
+      return timing_of(launch, plan, std::move(times));
+    return timing_of(launch, plan, time_steps(launch, plan, true));
   }
 
  private:
+  // One entry of an image.
   struct Kernel {
     Program program;
     KernelResources resources;
   };
+
+  void forget(const std::vector<Kernel>& entries) {
+    for (const Kernel& kernel : entries)
+      for (const std::uint64_t address : kernel.program.globals) memory_.release(address);
+  }
+
+  // Of several steps: says at which one it was.
+  static Fault at_step(const Launch& launch, std::size_t i, Fault fault) {
+    if (!launch.steps.empty())
+      fault.message =
+          fmt::format("in step {} of {}: {}", i + 1, launch.steps.size(), fault.message);
+    return fault;
+  }
+
+  // What running for a time has come to.
+  struct TimedSteps {
+    std::vector<StepTime> times;
+    bool whole = true;  // every block of every step has run
+    std::optional<Fault> fault = {};
+  };
+
+  TimedSteps time_steps(const Launch& launch, const TimingPlan& plan, bool complete) {
+    TimedSteps timed;
+    for (const BufferChanges* changes : {&plan.restore, &plan.before_each})
+      if (auto changed = make_changes(*changes); !changed) {
+        timed.fault = changed.error();
+        return timed;
+      }
+    const std::vector<LaunchStep> steps = steps_of(launch);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto* kernel = std::get_if<KernelStep>(&steps[i]);
+      const auto done = kernel == nullptr ? time_move(launch, steps[i], timed)
+                                          : time_kernel(launch, *kernel, complete, timed);
+      if (done) continue;
+      timed.fault = at_step(launch, i, done.error());
+      break;
+    }
+    return timed;
+  }
+
+  std::expected<void, Fault> time_kernel(const Launch& launch, const KernelStep& step,
+                                         bool complete, TimedSteps& timed) {
+    emulator::Record record;
+    const std::uint64_t clusters = to_emulator(step.config).cluster_count();
+    const std::uint64_t wanted =
+        std::max<std::uint64_t>(kSampledBlocks / step.config.cluster.count(), 1);
+    const emulator::Sampling sampling{
+        emulator::sample_evenly(clusters, wanted),
+        complete ? std::numeric_limits<std::uint64_t>::max() : kWholeUpTo};
+    const auto outcome = run(launch, step, [&](const LaunchContext& context) {
+      emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
+      timed.whole = timed.whole && sampled.whole;
+      return std::move(sampled.diagnostic);
+    });
+    if (!outcome) return outcome;
+    const Kernel& kernel = kernels_.at(launch.kernel).at(step.entry);
+    double reachable = 0;
+    for (const Argument& argument : step.arguments) reachable += bytes_behind(argument);
+    emulator::Prediction prediction =
+        emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,
+                          record, reachable);
+    timed.times.push_back(
+        {plain_name(kernel.program.kernel), prediction.us, std::move(prediction.detail_json)});
+    return {};
+  }
+
+  std::expected<void, Fault> time_move(const Launch& launch, const LaunchStep& step,
+                                       TimedSteps& timed) {
+    const auto* copy = std::get_if<BufferCopy>(&step);
+    const std::size_t bytes = copy != nullptr ? 2 * copy->bytes : std::get<BufferFill>(step).bytes;
+    timed.times.push_back(time_of_move(copy != nullptr ? "copy" : "set", bytes, profile_));
+    return move_bytes(launch, step);
+  }
+
+  std::expected<Timing, Fault> timing_of(const Launch& launch, const TimingPlan& plan,
+                                         TimedSteps timed) const {
+    if (timed.fault) return std::unexpected(std::move(*timed.fault));
+    Timing timing;
+    timing.kind = TimeKind::predicted;
+    timing.samples_us = {0};
+    for (const StepTime& step : timed.times) timing.samples_us.front() += step.us;
+    timing.model = profile_.name;
+    timing.detail_json =
+        launch.steps.empty() ? timed.times.front().detail_json : detail_of_steps(timed.times);
+    timing.complete = timed.whole;
+    timing.restored = !plan.restore.empty();
+    return timing;
+  }
+
+  // A step that is no kernel.
+  std::expected<void, Fault> move_bytes(const Launch& launch, const LaunchStep& step) {
+    const auto* copy = std::get_if<BufferCopy>(&step);
+    const BufferHandle to = copy != nullptr ? copy->to : std::get<BufferFill>(step).buffer;
+    if (std::ranges::find(launch.read_only, to) != launch.read_only.end())
+      return refuse(FaultKind::read_only, "it writes to an input");
+    if (copy == nullptr) return fill({std::get<BufferFill>(step)});
+    const auto from = buffers_.find(copy->from);
+    if (launch.checks.initialized && from != buffers_.end() && from->second->written &&
+        !from->second->written->all(copy->from_offset, copy->bytes))
+      return refuse(FaultKind::uninitialized, "it copies memory that nobody has written");
+    return make_changes({{}, {*copy}});
+  }
 
   static emulator::KernelResources resources_of(const Kernel& kernel) {
     emulator::KernelResources resources = to_emulator(kernel.resources);
@@ -218,38 +314,9 @@ class EmulatorDevice final : public Device {
     return allocation.bytes + offset;
   }
 
-  std::expected<std::vector<std::byte>, Fault> parameters(const Program& program,
-                                                          const Launch& launch) const {
-    if (launch.arguments.size() != program.parameter_sizes.size()) {
-      return refuse(
-          FaultKind::resources,
-          fmt::format("{}: {} arguments where the kernel has {} parameters", program.kernel,
-                      launch.arguments.size(), program.parameter_sizes.size()));
-    }
-    std::vector<std::byte> block(program.parameter_bytes);
-    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      std::span<const std::byte> bytes;
-      std::uint64_t address = 0;
-      if (const auto* buffer = std::get_if<BufferHandle>(&launch.arguments[i])) {
-        const auto found = buffers_.find(*buffer);
-        if (found == buffers_.end()) {
-          return refuse(
-              FaultKind::out_of_bounds,
-              fmt::format("{}: argument {} is a buffer that was released", program.kernel, i));
-        }
-        address = found->second->address;
-        bytes = std::as_bytes(std::span(&address, 1));
-      } else {
-        bytes = std::get<std::vector<std::byte>>(launch.arguments[i]);
-      }
-      if (bytes.size() != program.parameter_sizes[i]) {
-        return refuse(FaultKind::resources,
-                      fmt::format("{}: argument {} has {} bytes where the kernel takes {}",
-                                  program.kernel, i, bytes.size(), program.parameter_sizes[i]));
-      }
-      std::copy(bytes.begin(), bytes.end(), block.begin() + program.parameter_offsets[i]);
-    }
-    return block;
+  std::optional<std::uint64_t> address_of(BufferHandle buffer) const {
+    const auto found = buffers_.find(buffer);
+    return found == buffers_.end() ? std::nullopt : std::optional(found->second->address);
   }
 
   std::expected<void, Fault> fill_constants(const Program& program, const Launch& launch) {
@@ -267,24 +334,27 @@ class EmulatorDevice final : public Device {
 
   // `run_blocks` is given the launch and says what went wrong.
   template <typename RunBlocks>
-  std::expected<void, Fault> run(const Launch& launch, const RunBlocks& run_blocks) {
+  std::expected<void, Fault> run(const Launch& launch, const KernelStep& step,
+                                 const RunBlocks& run_blocks) {
     const auto found = kernels_.find(launch.kernel);
-    if (found == kernels_.end()) {
+    if (found == kernels_.end() || step.entry >= found->second.size()) {
       return refuse(FaultKind::load_failed, "a launch of a kernel that is not loaded");
     }
-    const Program& program = found->second.program;
-    if (auto checked = check_limits(profile_, program, launch.config); !checked) return checked;
-    const auto block = parameters(program, launch);
+    const Kernel& kernel = found->second[step.entry];
+    const Program& program = kernel.program;
+    if (auto checked = check_limits(profile_, program, step.config); !checked) return checked;
+    const auto block = parameter_block(program, step.arguments,
+                                       [this](BufferHandle buffer) { return address_of(buffer); });
     if (!block) return std::unexpected(block.error());
     if (auto filled = fill_constants(program, launch); !filled) return filled;
     LaunchContext context;
     context.program = &program;
-    context.config = to_emulator(launch.config);
+    context.config = to_emulator(step.config);
     context.parameters = *block;
     context.memory = &memory_;
     context.budget = kInstructionBudget;
     context.launch_budget = kLaunchBudget;
-    context.resident = resident(found->second, launch.config);
+    context.resident = resident(kernel, step.config);
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
@@ -309,7 +379,7 @@ class EmulatorDevice final : public Device {
   std::atomic<std::uint64_t> allowance_;  // warp instructions that are left
   int threads_ = 1;
   GlobalMemory memory_;
-  std::map<KernelHandle, Kernel> kernels_;
+  std::map<KernelHandle, std::vector<Kernel>> kernels_;
   std::map<BufferHandle, const emulator::Allocation*> buffers_;
   std::uint64_t last_handle_ = 0;
 };

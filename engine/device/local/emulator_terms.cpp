@@ -1,5 +1,8 @@
 #include "engine/device/local/emulator_terms.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include <fmt/format.h>
 
 namespace fa_tune::device {
@@ -99,6 +102,36 @@ FaultKind kind_of(emulator::DiagnosticKind kind) {
 
 std::unexpected<Fault> refuse(FaultKind kind, std::string message) {
   return std::unexpected(Fault{kind, std::move(message)});
+}
+
+std::expected<std::vector<std::byte>, Fault> parameter_block(
+    const emulator::Program& program, const std::vector<Argument>& arguments,
+    const std::function<std::optional<std::uint64_t>(BufferHandle)>& address_of) {
+  if (arguments.size() != program.parameter_sizes.size())
+    return refuse(FaultKind::resources,
+                  fmt::format("{}: {} arguments where the kernel has {} parameters", program.kernel,
+                              arguments.size(), program.parameter_sizes.size()));
+  std::vector<std::byte> block(program.parameter_bytes);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::span<const std::byte> bytes;
+    std::optional<std::uint64_t> address;
+    if (const auto* buffer = std::get_if<BufferHandle>(&arguments[i])) {
+      address = address_of(*buffer);
+      if (!address)
+        return refuse(
+            FaultKind::out_of_bounds,
+            fmt::format("{}: argument {} is a buffer that was released", program.kernel, i));
+      bytes = std::as_bytes(std::span(&*address, 1));
+    } else {
+      bytes = std::get<std::vector<std::byte>>(arguments[i]);
+    }
+    if (bytes.size() != program.parameter_sizes[i])
+      return refuse(FaultKind::resources,
+                    fmt::format("{}: argument {} has {} bytes where the kernel takes {}",
+                                program.kernel, i, bytes.size(), program.parameter_sizes[i]));
+    std::copy(bytes.begin(), bytes.end(), block.begin() + program.parameter_offsets[i]);
+  }
+  return block;
 }
 
 bool is_hopper(const DeviceProfile& profile) { return profile.arch.starts_with("sm_90"); }

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/device/device.hpp"
 #include "engine/device/emulator/async/tensor_map.hpp"
@@ -20,6 +23,12 @@ emulator::KernelResources to_emulator(const KernelResources& resources);
 emulator::TensorMapBits to_emulator(const TensorMap& map, std::uint64_t buffer);
 FaultKind kind_of(emulator::DiagnosticKind kind);
 std::unexpected<Fault> refuse(FaultKind kind, std::string message);
+
+// The arguments as a kernel finds them in its parameter space. `address_of` knows where a buffer lies,
+// unless it was released.
+std::expected<std::vector<std::byte>, Fault> parameter_block(
+    const emulator::Program& program, const std::vector<Argument>& arguments,
+    const std::function<std::optional<std::uint64_t>(BufferHandle)>& address_of);
 
 bool is_hopper(const DeviceProfile& profile);
 // Whether a GPU of the profile would take the launch: grid, block, shared memory, cluster.

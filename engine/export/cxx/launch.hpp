@@ -23,8 +23,22 @@ struct Constant {
 };
 
 struct Kernel {
-  const char* entry;
+  const char* const* entries;
   const unsigned char* code;
+};
+
+// A kernel, or memory that is set or copied.
+struct Step {
+  enum Kind { kernel, set, copy } kind;
+  int to, from;  // tensors
+  std::size_t bytes;
+  unsigned char value;
+  int entry;
+  unsigned grid[3], block[3], cluster[3], shared;
+  const Argument* arguments;
+  int argument_count;
+  const Map* maps;
+  int map_count;
 };
 
 struct Call {
@@ -32,18 +46,16 @@ struct Call {
   int major, minor;    // compute capability
   const char* device;  // that it was tuned on
   Sizes sizes;
-  unsigned grid[3], block[3], cluster[3], shared;
-  const Argument* arguments;
-  int argument_count;
-  const Map* maps;
-  int map_count;
+  const Step* steps;  // one after another
+  int step_count;
   const Constant* constants;
   int constant_count;
+  const std::size_t* bytes;  // of each tensor
 };
 
 struct Loaded {
   CUmodule module = nullptr;
-  CUfunction function = nullptr;
+  CUfunction functions[most_steps] = {};  // of each step that is a kernel
 };
 
 // While this lives, what the thread does may not spoil a graph that is being captured.
@@ -58,19 +70,35 @@ class Relaxed {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
+inline unsigned blocks_of_cluster(const Step& step) {
+  return step.cluster[0] * step.cluster[1] * step.cluster[2];
+}
+
 inline CUresult load(const Kernel& kernel, const Call& call, Loaded& loaded) {
   const Relaxed relaxed;
   CUresult code = cuModuleLoadData(&loaded.module, kernel.code);
-  if (code != CUDA_SUCCESS) return code;
-  code = cuModuleGetFunction(&loaded.function, loaded.module, kernel.entry);
-  if (code == CUDA_SUCCESS && call.cluster[0] * call.cluster[1] * call.cluster[2] > 8)
-    code =
-        cuFuncSetAttribute(loaded.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  for (int i = 0; i < call.step_count && code == CUDA_SUCCESS; ++i) {
+    const Step& step = call.steps[i];
+    if (step.kind != Step::kernel) continue;
+    CUfunction& function = loaded.functions[i];
+    code = cuModuleGetFunction(&function, loaded.module, kernel.entries[step.entry]);
+    if (code == CUDA_SUCCESS && blocks_of_cluster(step) > 8)
+      code = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    // A kernel may be there twice, with different sizes.
+    unsigned shared = 0;
+    for (int j = 0; j < call.step_count; ++j)
+      if (call.steps[j].kind == Step::kernel && call.steps[j].entry == step.entry &&
+          call.steps[j].shared > shared)
+        shared = call.steps[j].shared;
+    if (code == CUDA_SUCCESS)
+      code = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                static_cast<int>(shared));
+  }
   return code;
 }
 
 // Of the current context, loaded at its first use. Calls that share a kernel may want different
-// sizes of shared memory, so each call has a function of its own.
+// sizes of shared memory, so each call has functions of its own.
 inline CUresult loaded_for(const Kernel* kernels, const Call& call, Loaded& loaded) {
   static std::mutex mutex;
   static std::map<std::pair<unsigned long long, const Call*>, Loaded> all;
@@ -86,9 +114,6 @@ inline CUresult loaded_for(const Kernel* kernels, const Call& call, Loaded& load
     return CUDA_SUCCESS;
   }
   code = load(kernels[call.kernel], call, loaded);
-  if (code == CUDA_SUCCESS)
-    code = cuFuncSetAttribute(loaded.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                              static_cast<int>(call.shared));
   if (code == CUDA_SUCCESS) all[{id, &call}] = loaded;
   return code;
 }
@@ -120,6 +145,12 @@ inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const C
   return chosen == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
+// Of a tensor, for these sizes on the current device; 0 if there is no kernel for them.
+inline std::size_t bytes_of(const Call* calls, int count, const Sizes& sizes, int tensor) {
+  const Call* call = nullptr;
+  return choose(calls, count, sizes, call) == CUDA_SUCCESS ? call->bytes[tensor] : 0;
+}
+
 inline CUresult encode(const Map& map, CUdeviceptr address, CUtensorMap& encoded) {
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   return cuTensorMapEncodeTiled(
@@ -139,6 +170,50 @@ Chosen bits_of(const std::optional<T>& value) {
   return bits;
 }
 
+inline CUresult start(const Step& step, CUfunction function, const CUdeviceptr* tensors,
+                      const Chosen* options, CUstream stream) {
+  if (step.kind == Step::set)
+    return cuMemsetD8Async(tensors[step.to], step.value, step.bytes, stream);
+  if (step.kind == Step::copy)
+    return cuMemcpyDtoDAsync(tensors[step.to], tensors[step.from], step.bytes, stream);
+  CUresult code = CUDA_SUCCESS;
+  // Room that does not move while the launch points to it.
+  CUtensorMap maps[most_maps];
+  std::uint64_t values[most_arguments];
+  void* parameters[most_arguments];
+  for (int i = 0; i < step.argument_count && code == CUDA_SUCCESS; ++i) {
+    const Argument& argument = step.arguments[i];
+    parameters[i] = &values[i];
+    values[i] = argument.bits;
+    if (argument.kind == Argument::tensor) values[i] = tensors[argument.index];
+    if (argument.bytes != nullptr) parameters[i] = const_cast<unsigned char*>(argument.bytes);
+    if (argument.kind == Argument::option)
+      values[i] = options[argument.index].value_or(argument.bits);
+    if (argument.kind != Argument::map) continue;
+    const Map& map = step.maps[argument.index];
+    code = encode(map, tensors[map.tensor], maps[argument.index]);
+    parameters[i] = &maps[argument.index];
+  }
+  if (code != CUDA_SUCCESS) return code;
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = step.cluster[0];
+  cluster.value.clusterDim.y = step.cluster[1];
+  cluster.value.clusterDim.z = step.cluster[2];
+  CUlaunchConfig config{};
+  config.gridDimX = step.grid[0];
+  config.gridDimY = step.grid[1];
+  config.gridDimZ = step.grid[2];
+  config.blockDimX = step.block[0];
+  config.blockDimY = step.block[1];
+  config.blockDimZ = step.block[2];
+  config.sharedMemBytes = step.shared;
+  config.hStream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = blocks_of_cluster(step) > 1 ? 1 : 0;
+  return cuLaunchKernelEx(&config, function, parameters, nullptr);
+}
+
 inline CUresult start(const Call& call, const Loaded& loaded, const CUdeviceptr* tensors,
                       const Chosen* options, CUstream stream) {
   CUresult code = CUDA_SUCCESS;
@@ -149,41 +224,9 @@ inline CUresult start(const Call& call, const Loaded& loaded, const CUdeviceptr*
     if (code == CUDA_SUCCESS)
       code = cuMemcpyDtoDAsync(variable, tensors[constant.tensor], constant.bytes, stream);
   }
-  // Room that does not move while the launch points to it.
-  CUtensorMap maps[most_maps];
-  std::uint64_t values[most_arguments];
-  void* parameters[most_arguments];
-  for (int i = 0; i < call.argument_count && code == CUDA_SUCCESS; ++i) {
-    const Argument& argument = call.arguments[i];
-    parameters[i] = &values[i];
-    values[i] = argument.bits;
-    if (argument.kind == Argument::tensor) values[i] = tensors[argument.index];
-    if (argument.bytes != nullptr) parameters[i] = const_cast<unsigned char*>(argument.bytes);
-    if (argument.kind == Argument::option)
-      values[i] = options[argument.index].value_or(argument.bits);
-    if (argument.kind != Argument::map) continue;
-    const Map& map = call.maps[argument.index];
-    code = encode(map, tensors[map.tensor], maps[argument.index]);
-    parameters[i] = &maps[argument.index];
-  }
-  if (code != CUDA_SUCCESS) return code;
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = call.cluster[0];
-  cluster.value.clusterDim.y = call.cluster[1];
-  cluster.value.clusterDim.z = call.cluster[2];
-  CUlaunchConfig config{};
-  config.gridDimX = call.grid[0];
-  config.gridDimY = call.grid[1];
-  config.gridDimZ = call.grid[2];
-  config.blockDimX = call.block[0];
-  config.blockDimY = call.block[1];
-  config.blockDimZ = call.block[2];
-  config.sharedMemBytes = call.shared;
-  config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = call.cluster[0] * call.cluster[1] * call.cluster[2] > 1 ? 1 : 0;
-  return cuLaunchKernelEx(&config, loaded.function, parameters, nullptr);
+  for (int i = 0; i < call.step_count && code == CUDA_SUCCESS; ++i)
+    code = start(call.steps[i], loaded.functions[i], tensors, options, stream);
+  return code;
 }
 
 inline CUresult launch(const Kernel* kernels, const Call* calls, int count, const Sizes& sizes,

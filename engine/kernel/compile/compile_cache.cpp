@@ -14,7 +14,7 @@ namespace {
 
 // To be raised when the meaning of the fields, what the compiler is found to warn of, or the
 // options the compiler always gives change.
-constexpr std::string_view kVersionLine = "fa-tune compile cache 4\n";
+constexpr std::string_view kVersionLine = "fa-tune compile cache 5\n";
 constexpr std::size_t kDigestDigits = 64;
 
 // What is kept of a compiled kernel.
@@ -27,7 +27,7 @@ void kept(auto& archive, auto& compiled) {
 std::string cache_key(const CompileRequest& request, const std::string& compiler_version) {
   wire::Putter put;
   put(std::string(kVersionLine), compiler_version, request.source.text, request.source.kernel,
-      request.arch, request.kind, request.options);
+      request.source.more, request.arch, request.kind, request.options);
   return sha256(put.take());
 }
 

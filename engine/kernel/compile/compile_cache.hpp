@@ -15,8 +15,9 @@ void fields(auto& archive, KernelResources& resources) {
   archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
           resources.stack_bytes, resources.static_shared_bytes);
 }
+void fields(auto& archive, KernelEntry& entry) { archive(entry.kernel, entry.resources); }
 void fields(auto& archive, KernelImage& image) {
-  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources);
+  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources, image.more);
 }
 
 }  // namespace fa_tune::wire

@@ -27,7 +27,7 @@ struct Compiled {
   bool from_cache = false;
   // Equal for two variants whose machine code is equal: SHA-256 of the kernel's .text section with
   // the constants it reads and its static shared size, or of the PTX without comments and blank
-  // lines. Says nothing of how the kernel is launched.
+  // lines. Of several kernels SHA-256 of theirs. Says nothing of how the kernels are launched.
   std::string code_hash;
 };
 

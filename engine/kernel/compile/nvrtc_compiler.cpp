@@ -12,6 +12,7 @@
 #include "engine/kernel/compile/located_error.hpp"
 #include "engine/kernel/compile/nvrtc_library.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/hash.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -154,36 +155,50 @@ CompileFailure NvrtcCompiler::failure(const Program& program, Nvrtc::Result resu
 
 // Whether a kernel's name in the code is another than in the source. A source that makes some of
 // its functions extern "C" makes its kernel so.
-bool is_mangled(const Source& source) {
-  return !is_identifier(source.kernel) || source.text.find("extern \"C\"") == std::string::npos;
+bool is_mangled(const Source& source, const std::string& kernel) {
+  return !is_identifier(kernel) || source.text.find("extern \"C\"") == std::string::npos;
 }
 
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const Stopwatch watch;
-  std::string kernel = request.source.kernel;
+  const std::string kernel = request.source.kernel;
+  std::vector<std::string> names = {kernel};
+  names.insert(names.end(), request.source.more.begin(), request.source.more.end());
   Program program(library_.functions, request.source.text, unit_name(kernel),
                   includes_any(request.source) ? host_headers() : std::vector<HeaderText>{});
-  const bool mangled = is_mangled(request.source);
-  if (mangled) program.name(kernel);
+  const auto mangled = [&](const std::string& name) { return is_mangled(request.source, name); };
+  for (const std::string& name : names)
+    if (mangled(name)) program.name(name);
   const Nvrtc::Result result = program.compile(options(request));
-  if (mangled && result == Nvrtc::kSuccess) kernel = program.lowered(kernel);
-  LogFacts facts = read_compiler_log(program.log(), kernel);
+  const auto name_in_code = [&](const std::string& name) {
+    return mangled(name) && result == Nvrtc::kSuccess ? program.lowered(name) : name;
+  };
+  LogFacts facts = read_compiler_log(program.log(), name_in_code(kernel));
   if (result != Nvrtc::kSuccess) return std::unexpected(failure(program, result, facts));
   const std::string cubin = program.cubin();
-  // Read for PTX too: it shows that the entry is there under its name.
-  const auto machine_code = cubin_code_hash(cubin, kernel);
-  if (!machine_code)
-    return std::unexpected(
-        CompileFailure{fmt::format("no kernel '{}': {}; is it a __global__ function, and extern "
-                                   "\"C\" if others of the source are?",
-                                   request.source.kernel, machine_code.error()),
-                       clip_log(program.log())});
   Compiled compiled;
-  compiled.image = {request.kind, request.arch, kernel, "", facts.resources};
+  compiled.image = {request.kind, request.arch, name_in_code(kernel), "", facts.resources};
+  for (const std::string& name : request.source.more) {
+    const std::string entry = name_in_code(name);
+    compiled.image.more.push_back({entry, read_compiler_log(program.log(), entry).resources});
+  }
+  std::string machine_code;  // of each entry, one after another
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    // Read for PTX too: it shows that the entry is there under its name.
+    const auto of_entry = cubin_code_hash(cubin, compiled.image.entry(i).kernel);
+    if (!of_entry)
+      return std::unexpected(
+          CompileFailure{fmt::format("no kernel '{}': {}; is it a __global__ function, and extern "
+                                     "\"C\" if others of the source are?",
+                                     names[i], of_entry.error()),
+                         clip_log(program.log())});
+    machine_code += *of_entry;
+  }
+  if (names.size() > 1) machine_code = sha256(machine_code);
   const std::string ptx = program.ptx();
   compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : ptx;
   compiled.code_hash =
-      request.kind == BinaryKind::cubin ? *machine_code : ptx_code_hash(compiled.image.bytes);
+      request.kind == BinaryKind::cubin ? machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
   if (const auto variables = persistent_variables(ptx, cubin))
     compiled.warnings.push_back(keeps_state_warning(*variables));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,8 @@ Dim3 evaluate(const std::vector<expression::Expression>& sizes, const std::strin
 }
 
 constexpr std::int64_t kMostInBox = 256;  // CUDA driver API, cuTensorMapEncodeTiled
+// Elements. More than a GPU's memory; sizes in bytes stay far from overflow.
+constexpr std::int64_t kMostInWorkspace = std::int64_t{1} << 40;
 
 }  // namespace
 
@@ -85,10 +88,9 @@ Constants Template::completed(const Config& config, const Constants& constants) 
 
 namespace {
 
-LaunchConfig geometry(const std::vector<expression::Expression>& grid,
-                      const std::vector<expression::Expression>& block,
-                      const std::vector<expression::Expression>& cluster,
-                      const std::vector<expression::Expression>& shared, const Subject& subject) {
+LaunchConfig geometry(const auto& kernel, const Subject& subject) {
+  const auto& [grid, block, cluster, shared] =
+      std::tie(kernel.grid, kernel.block, kernel.cluster, kernel.shared);
   LaunchConfig launch;
   launch.grid = evaluate(grid, "grid", kGrid, subject);
   launch.block = evaluate(block, "block", kBlock, subject);
@@ -105,24 +107,18 @@ LaunchConfig geometry(const std::vector<expression::Expression>& grid,
   return launch;
 }
 
-}  // namespace
-
-PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
-  const Constants all = completed(config, constants);
-  const DerivedScope values(config, all, derived_);
-  const expression::Expression::Scope scope = values.lookup();
-  const Subject subject = {config, scope};
-  PlannedLaunch planned{geometry(grid_, block_, cluster_, shared_, subject), {}, {}};
-  for (const Argument& argument : arguments_)
-    if (!argument.when || argument.when->evaluate_bool(scope))
+PlannedKernel plan_kernel(const auto& kernel, const Subject& subject) {
+  PlannedKernel planned{0, geometry(kernel, subject), {}, {}};
+  for (const auto& argument : kernel.arguments)
+    if (!argument.when || argument.when->evaluate_bool(subject.scope))
       planned.arguments.push_back(argument.name);
-  for (const Map& map : maps_) {
+  for (const auto& map : kernel.maps) {
     if (std::ranges::find(planned.arguments, map.argument) == planned.arguments.end()) continue;
     MappedTensor mapped{map.argument, map.tensor, {}, map.swizzle_bytes, {}};
     for (const expression::Expression& size : map.box)
       mapped.box.push_back(static_cast<std::uint32_t>(
           evaluate(size, map.argument + "'s box", 1, kMostInBox, subject)));
-    for (const Axis& axis : map.axes) {
+    for (const auto& axis : map.axes) {
       MapAxis made{.letter = axis.letter};
       if (axis.part != 0) {
         const std::int64_t by =
@@ -132,6 +128,61 @@ PlannedLaunch Template::require_plan(const Config& config, const Constants& cons
       mapped.axes.push_back(made);
     }
     planned.maps.push_back(std::move(mapped));
+  }
+  return planned;
+}
+
+}  // namespace
+
+PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
+  const Constants all = completed(config, constants);
+  const DerivedScope values(config, all, derived_);
+  const expression::Expression::Scope scope = values.lookup();
+  const Subject subject = {config, scope};
+  PlannedLaunch planned;
+  if (!lists_steps_) {
+    PlannedKernel only = plan_kernel(first_kernel(), subject);
+    planned = {only.config, std::move(only.arguments), std::move(only.maps)};
+    planned.workspaces = plan_workspaces(config, scope);
+    return planned;
+  }
+  const std::vector<std::string> entries = kernels(config);
+  for (const Step& step : steps_) {
+    if (step.when && !step.when->evaluate_bool(scope)) continue;
+    if (const auto* kernel = std::get_if<Kernel>(&step.does)) {
+      PlannedKernel one = plan_kernel(*kernel, subject);
+      one.entry = static_cast<std::size_t>(
+          std::ranges::find(entries, instance_name(kernel->name, config)) - entries.begin());
+      planned.steps.emplace_back(std::move(one));
+    } else if (const auto* fill = std::get_if<PlannedFill>(&step.does)) {
+      planned.steps.emplace_back(*fill);
+    } else {
+      planned.steps.emplace_back(std::get<PlannedCopy>(step.does));
+    }
+  }
+  if (planned.kernels().empty())
+    throw UserError(fmt::format("{}steps: no kernel is left for the config {}",
+                                prefix(steps_.front().mark), config.to_json()));
+  planned.workspaces = plan_workspaces(config, scope);
+  return planned;
+}
+
+std::vector<PlannedWorkspace> Template::plan_workspaces(
+    const Config& config, const expression::Expression::Scope& scope) const {
+  std::vector<PlannedWorkspace> planned;
+  for (const Workspace& workspace : workspaces_) {
+    PlannedWorkspace& one = planned.emplace_back(workspace.name, workspace.type);
+    std::int64_t elements = 1;
+    for (const expression::Expression& size : workspace.shape) {
+      one.dims.push_back(
+          evaluate(size, workspace.name + "'s shape", 1, kMostInWorkspace, {config, scope}));
+      elements = one.dims.back() > kMostInWorkspace / elements ? kMostInWorkspace + 1
+                                                               : elements * one.dims.back();
+      if (elements > kMostInWorkspace)
+        throw UserError(fmt::format("{}{} has more than {} elements, for the config {}",
+                                    prefix(workspace.mark), workspace.name, kMostInWorkspace,
+                                    config.to_json()));
+    }
   }
   return planned;
 }
@@ -150,16 +201,21 @@ std::vector<const expression::Expression*> Template::launch_expressions() const 
   const auto add = [&all](const std::vector<expression::Expression>& some) {
     for (const expression::Expression& each : some) all.push_back(&each);
   };
-  add(grid_);
-  add(block_);
-  add(cluster_);
-  add(shared_);
-  for (const Map& map : maps_) {
-    add(map.box);
-    for (const Axis& axis : map.axes) add(axis.by);
+  for (const Kernel* kernel : all_kernels()) {
+    add(kernel->grid);
+    add(kernel->block);
+    add(kernel->cluster);
+    add(kernel->shared);
+    for (const Map& map : kernel->maps) {
+      add(map.box);
+      for (const Axis& axis : map.axes) add(axis.by);
+    }
+    for (const Argument& argument : kernel->arguments)
+      if (argument.when) all.push_back(&*argument.when);
   }
-  for (const Argument& argument : arguments_)
-    if (argument.when) all.push_back(&*argument.when);
+  for (const Step& step : steps_)
+    if (step.when) all.push_back(&*step.when);
+  for (const Workspace& workspace : workspaces_) add(workspace.shape);
   return all;
 }
 
@@ -202,7 +258,9 @@ bool Template::uses(const std::string& parameter) const {
     }
     return false;
   };
-  return names_it(cuda_text_) || names_it(kernel_);
+  return names_it(cuda_text_) || std::ranges::any_of(all_kernels(), [&](const Kernel* kernel) {
+           return names_it(kernel->name);
+         });
 }
 
 }  // namespace fa_tune::kernel

@@ -43,17 +43,6 @@ space::Constraint requirement(const YamlNode& node, const std::string& only_for)
           only_for};
 }
 
-// One to three sizes, x first.
-std::vector<expression::Expression> sizes(const YamlNode& node, std::string_view what) {
-  const auto& items = node.items(what);
-  if (items.empty() || items.size() > 3)
-    node.expected(what, "a list of one to three sizes, x first");
-  std::vector<expression::Expression> result;
-  result.reserve(items.size());
-  for (const YamlNode& item : items) result.push_back(expression(item, what));
-  return result;
-}
-
 std::vector<space::Derived> derived_values(const YamlNode& node, const std::string& only_for,
                                            const std::vector<std::string>& parameters) {
   std::vector<space::Derived> result;
@@ -93,14 +82,6 @@ void check_defines(const YamlNode& node, const std::vector<std::string>& defines
       }
     }
   }
-}
-
-std::string kernel_name(const YamlNode& node) {
-  const std::string& text = node.text("kernel");
-  if (!source::is_kernel_name(text))
-    node.expected("kernel",
-                  "the name of a function, or of a template's instance: name<BLOCK, float>");
-  return text;
 }
 
 Bottleneck read_limit(const YamlNode& node) {
@@ -149,14 +130,13 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
 }
 
 Template Template::read(const std::string& name, const YamlNode& root) {
-  root.check_keys("a template's manifest",
-                  {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
-                   "derived", "requires", "launch", "arguments", "maps", "moves", "options"});
+  root.check_keys(
+      "a template's manifest",
+      {"source", "kernel", "problem", "arch", "parameters", "optional", "defines", "derived",
+       "requires", "launch", "arguments", "maps", "workspaces", "steps", "moves", "options"});
   Template result;
   result.name_ = name;
   result.source_name_ = root.at("source").text("source");
-  result.kernel_ = kernel_name(root.at("kernel"));
-  result.kernel_mark_ = root.at("kernel").text_mark();
   result.problem_ = root.at("problem").name("problem");
   result.parameters_ = names(root.at("parameters"), "parameters");
   if (const YamlNode* node = root.find("options"))
@@ -166,14 +146,13 @@ Template Template::read(const std::string& name, const YamlNode& root) {
       result.optional_[entry.key] = entry.value.value(entry.key);
   if (const YamlNode* node = root.find("moves"))
     result.moves_ = read_moves(*node, result.parameters_, result.optional_);
-  result.arguments_ = read_arguments(root.at("arguments"));
+  result.read_steps(root);
   if (const YamlNode* node = root.find("arch")) {
     result.arch_ = node->text("arch");
     const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     if (!result.arch_.starts_with("sm_") || !std::ranges::all_of(result.arch_, plain))
       node->expected("arch", "an architecture such as sm_90a");
   }
-  if (const YamlNode* node = root.find("maps")) result.maps_ = read_maps(*node, result.arguments_);
   if (const YamlNode* node = root.find("derived"))
     result.derived_ = derived_values(*node, name, result.parameters_);
   if (const YamlNode* node = root.find("defines")) {
@@ -183,13 +162,6 @@ Template Template::read(const std::string& name, const YamlNode& root) {
   if (const YamlNode* node = root.find("requires"))
     for (const YamlNode& item : node->items("requires"))
       result.requirements_.push_back(requirement(item, name));
-  const YamlNode& launch = root.at("launch");
-  launch.check_keys("launch", {"grid", "block", "cluster", "shared"});
-  result.grid_ = sizes(launch.at("grid"), "grid");
-  result.block_ = sizes(launch.at("block"), "block");
-  if (const YamlNode* node = launch.find("cluster")) result.cluster_ = sizes(*node, "cluster");
-  if (const YamlNode* node = launch.find("shared"))
-    result.shared_.push_back(expression(*node, "shared"));
   return result;
 }
 
@@ -211,7 +183,8 @@ Template Template::written_out(const std::string& name, const YamlNode& manifest
     rest += fmt::format("{}: [{}]\n", key, fmt::join(all, ", "));
   };
   list("parameters", given.parameters);
-  list("arguments", given.arguments);
+  // Of several kernels each says what it takes.
+  if (manifest.find("steps") == nullptr) list("arguments", given.arguments);
   const YamlNode otherwise = YamlNode::parse(rest, manifest.mark().file);
   const YamlNode whole = manifest.completed(otherwise, {"include"});
   Template result = read(name, whole);
@@ -222,8 +195,8 @@ Template Template::written_out(const std::string& name, const YamlNode& manifest
 }
 
 // The parameters' values in the places of their names.
-std::string Template::instance_name(const Config& config) const {
-  return source::with_words(kernel_, [&](const std::string& word) {
+std::string Template::instance_name(const std::string& kernel, const Config& config) const {
+  return source::with_words(kernel, [&](const std::string& word) {
     const bool is_parameter = std::ranges::find(parameters_, word) != parameters_.end();
     const Value* value = is_parameter ? config.find(word) : nullptr;
     return value == nullptr ? word : define_text(*value);
@@ -234,7 +207,9 @@ Source Template::render(
     const Config& config,
     const std::vector<std::pair<std::string, std::string>>& problem_defines) const {
   Source source;
-  source.kernel = instance_name(config);
+  source.more = kernels(config);
+  source.kernel = source.more.front();
+  source.more.erase(source.more.begin());
   std::map<std::string, std::string> defined;
   const auto define = [&](const std::string& name, const std::string& text) {
     if (!defined.emplace(name, text).second)

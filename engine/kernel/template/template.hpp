@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/model/bottleneck.hpp"
@@ -42,6 +43,7 @@ struct Source {
   std::string kernel;
   std::string hash;                           // SHA-256 of the text
   std::shared_ptr<const Origin> origin = {};  // none where only the text is known
+  std::vector<std::string> more = {};         // further kernels, each once: see Template::kernels
 };
 
 // A kernel template: a real CUDA file and a manifest beside it that says what the file takes and
@@ -75,6 +77,26 @@ struct Source {
 //
 // An argument that the kernel takes for some problems or configs only: {name: LSE, when:
 // problem.lse}.
+//
+// Where one launch does not do, `steps` stand in the place of `kernel`, `launch`, `arguments` and
+// `maps`. They run one after another, each when all before it is done, and are gated, timed and
+// counted as one:
+//
+//   workspaces:                         # a template of one kernel may have them too
+//     partials: {type: f32, shape: [SPLIT, problem.m, problem.n]}
+//   steps:
+//     - {set: counts, value: 0}         # in every byte: 0 to 255
+//     - kernel: split_k_partial<SPLIT>
+//       launch: {grid: [...], block: [...]}
+//       arguments: [A, B, partials, K]
+//     - {copy: total, to: result}       # from one tensor to another of as many bytes
+//     - kernel: split_k_sum
+//       when: SPLIT > 1                 # of any step: else it is left out
+//       launch: {grid: [...], block: [...]}
+//       arguments: [partials, C]
+//
+// A workspace is the template's own memory. Nothing may rest on what is in it before the first
+// step.
 //
 // `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
@@ -118,7 +140,10 @@ class Template {
 
   const std::string& name() const { return name_; }
   const std::string& problem() const { return problem_; }
-  const std::string& kernel() const { return kernel_; }
+  // The first one's name, as the manifest has it.
+  const std::string& kernel() const { return first_kernel().name; }
+  // The names of all kernels for a config, each once: the entries of what is compiled for it.
+  std::vector<std::string> kernels(const Config& config) const;
   // The name of its CUDA file, as the manifest has it.
   const std::string& source_name() const { return source_name_; }
   const std::vector<std::string>& parameters() const { return parameters_; }
@@ -175,17 +200,15 @@ class Template {
   // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
   // launch does, itself or through derived values. One that cannot makes equal kernels only.
   bool uses(const std::string& parameter) const;
-  // That arguments are maps or among `names`, and maps of one of these. Throws UserError at the
-  // place of what is not.
+  // That arguments are maps, workspaces or among `names`, and maps, fills and copies of one of
+  // these; that no workspace is. Throws UserError at the place of what is not as it must be.
   void require_known(const std::vector<std::string>& names) const;
 
  private:
   std::string name_;
   std::string problem_;
-  std::string kernel_;
   std::vector<std::string> parameters_;
   std::vector<source::CompileOption> options_;
-  Mark kernel_mark_;
   std::string source_name_;
   source::SourceLines lines_;
   std::vector<std::string> template_parameters_;
@@ -193,27 +216,22 @@ class Template {
   std::vector<GeneMoves> moves_;
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
-  // Those of grid, block, cluster, shared memory, maps and conditions of arguments.
+  // Those of grid, block, cluster, shared memory, maps, workspaces and conditions.
   std::vector<const expression::Expression*> launch_expressions() const;
   struct Argument {
     std::string name;
     std::optional<expression::Expression> when;  // nothing: always
     Mark mark = {};
   };
-  std::vector<Argument> arguments_;
   static std::vector<Argument> read_arguments(const YamlNode& node);
   static Template read(const std::string& name, const YamlNode& root);
-  std::string instance_name(const Config& config) const;
+  std::string instance_name(const std::string& kernel, const Config& config) const;
   // Takes the text, and finds out which parameters are C++ template parameters in it.
   void take_text(const std::string& cuda_text);
   std::string arch_;
   std::vector<std::string> defines_;
   std::vector<space::Derived> derived_;
   std::vector<space::Constraint> requirements_;
-  std::vector<expression::Expression> grid_;
-  std::vector<expression::Expression> block_;
-  std::vector<expression::Expression> cluster_;  // none: 1 x 1 x 1
-  std::vector<expression::Expression> shared_;   // one, or none for 0 bytes
   struct Axis {
     char letter;
     char part;  // '%', '/', or 0: all of it
@@ -229,7 +247,38 @@ class Template {
   };
   static Axis read_axis(const YamlNode& node);
   static std::vector<Map> read_maps(const YamlNode& node, const std::vector<Argument>& arguments);
-  std::vector<Map> maps_;
+  struct Kernel {
+    std::string name;
+    Mark mark = {};  // of the name
+    std::vector<Argument> arguments;
+    std::vector<Map> maps;
+    std::vector<expression::Expression> grid;
+    std::vector<expression::Expression> block;
+    std::vector<expression::Expression> cluster;  // none: 1 x 1 x 1
+    std::vector<expression::Expression> shared;   // one, or none for 0 bytes
+  };
+  struct Step {
+    std::optional<expression::Expression> when;  // nothing: always
+    std::variant<Kernel, PlannedFill, PlannedCopy> does;
+    Mark mark = {};
+  };
+  struct Workspace {
+    std::string name;
+    std::string type;
+    std::vector<expression::Expression> shape;
+    Mark mark = {};
+  };
+  static Kernel read_kernel(const YamlNode& node);
+  static Step read_step(const YamlNode& node);
+  static std::vector<Workspace> read_workspaces(const YamlNode& node);
+  void read_steps(const YamlNode& root);
+  const Kernel& first_kernel() const;
+  std::vector<const Kernel*> all_kernels() const;
+  std::vector<PlannedWorkspace> plan_workspaces(const Config& config,
+                                                const expression::Expression::Scope& scope) const;
+  std::vector<Step> steps_;
+  bool lists_steps_ = false;  // else there is one, a kernel
+  std::vector<Workspace> workspaces_;
   std::string cuda_text_;
   std::string manifest_text_;
 };

@@ -57,12 +57,15 @@ std::string Template::place_of(int line) const {
 }
 
 std::vector<Template::NamedKernel> Template::named_kernels() const {
-  NamedKernel kernel{kernel_, kernel_mark_, std::vector<std::string>()};
-  for (const Argument& argument : arguments_) {
-    if (kernel.arguments) kernel.arguments->push_back(argument.name);
-    if (argument.when) kernel.arguments.reset();
+  std::vector<NamedKernel> all;
+  for (const Kernel* each : all_kernels()) {
+    NamedKernel& kernel = all.emplace_back(each->name, each->mark, std::vector<std::string>());
+    for (const Argument& argument : each->arguments) {
+      if (kernel.arguments) kernel.arguments->push_back(argument.name);
+      if (argument.when) kernel.arguments.reset();
+    }
   }
-  return {std::move(kernel)};
+  return all;
 }
 
 std::vector<std::string> Template::options(const Config& config) const {

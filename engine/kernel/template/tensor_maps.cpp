@@ -3,7 +3,6 @@
 #include <cctype>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "engine/kernel/template/template.hpp"
 #include "engine/model/kernel_image.hpp"
@@ -82,23 +81,6 @@ std::optional<std::string> Template::arch_on(const std::string& device_arch) con
     return device_arch;
   }
   return std::nullopt;
-}
-
-void Template::require_known(const std::vector<std::string>& names) const {
-  const auto known = [&](const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  for (const Argument& argument : arguments_)
-    if (!known(argument.name) &&
-        std::ranges::find(maps_, argument.name, &Map::argument) == maps_.end())
-      throw UserError(
-          fmt::format("{}arguments: '{}' is neither an argument of the problem ({}) nor "
-                      "one of the template's maps",
-                      prefix(argument.mark), argument.name, fmt::join(names, ", ")));
-  for (const Map& map : maps_)
-    if (!known(map.tensor))
-      throw UserError(fmt::format("{}tensor: '{}' is no argument of the problem, which has {}",
-                                  prefix(map.mark), map.tensor, fmt::join(names, ", ")));
 }
 
 }  // namespace fa_tune::kernel

@@ -75,7 +75,11 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
           prefix(spec_.reference_mark), *word));
   for (const Constants& sizes : spec_.sizes) {
     describe_custom(spec_, sizes);
-    if (spec_.reference) spec_.reference->require_plan(Config(), scope_of(sizes));
+    if (!spec_.reference) continue;
+    const PlannedLaunch planned = spec_.reference->require_plan(Config(), scope_of(sizes));
+    if (!planned.steps.empty() || !planned.workspaces.empty())
+      throw UserError(prefix(spec_.arguments[0].mark) +
+                      "reference: a plain kernel is one kernel without workspaces of its own");
   }
 }
 

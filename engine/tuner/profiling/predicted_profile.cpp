@@ -56,7 +56,7 @@ void add_stalls(const Json& waits, report::Profile& profile) {
     profile.stalls.push_back({wait, meaning_of(wait), 100 * us.get<double>() / all});
 }
 
-void fill(const Json& detail, const device::DeviceProfile& model, report::Profile& profile) {
+void add_units(const Json& detail, report::Profile& profile) {
   const double launch_us = detail.at("launch_us").get<double>();
   const double running_us = profile.time_us - launch_us;
   profile.launch = 100 * launch_us / profile.time_us;
@@ -67,6 +67,10 @@ void fill(const Json& detail, const device::DeviceProfile& model, report::Profil
     if (known != kModelUnits.end() && running_us > 0)
       profile.shares.push_back({known->resource, 100 * us.get<double>() / running_us});
   }
+}
+
+void fill(const Json& detail, const device::DeviceProfile& model, report::Profile& profile) {
+  add_units(detail, profile);
   const Json& counters = detail.at("counters");
   const Json& held = detail.at("occupancy");
   // The busiest SM is at work all the time, the others as long as they have blocks.
@@ -86,6 +90,30 @@ void fill(const Json& detail, const device::DeviceProfile& model, report::Profil
     profile.counters.emplace_back(name, value.get<double>());
 }
 
+// Each step, and of all what does not add up as counters do.
+void add_steps(const Json& list, const device::DeviceProfile& model, report::Profile& profile) {
+  double active = 0, us = 0;
+  for (const Json& detail : list) {
+    report::Profile step = profile;
+    step.steps = {};
+    step.shares = {};
+    step.stalls = {};
+    step.counters = {};
+    step.occupancy_limited_by = {};
+    step.launch = step.sms_active = step.bank_conflicts = step.occupancy_possible = {};
+    step.time_us = detail.at("us").get<double>();
+    if (detail.contains("occupancy"))
+      fill(detail, model, step);
+    else
+      add_units(detail, step);
+    report::find_limit(step);
+    active += step.sms_active.value_or(100) * step.time_us;
+    us += step.time_us;
+    profile.steps.push_back({detail.at("step").get<std::string>(), std::move(step)});
+  }
+  if (us > 0) profile.sms_active = active / us;
+}
+
 }  // namespace
 
 report::Profile predicted_profile(const device::Timing& timing, const device::DeviceInfo& device,
@@ -98,7 +126,9 @@ report::Profile predicted_profile(const device::Timing& timing, const device::De
   profile.time_kind = to_text(timing.kind);
   profile.time_us = timing.samples_us.at(0);
   try {
-    fill(Json::parse(timing.detail_json), model, profile);
+    const Json detail = Json::parse(timing.detail_json);
+    fill(detail, model, profile);
+    if (detail.contains("steps")) add_steps(detail.at("steps"), model, profile);
   } catch (const Json::exception& error) {
     throw MachineError(device.id + ": what its model tells cannot be read: " + error.what());
   }

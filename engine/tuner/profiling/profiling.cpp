@@ -54,6 +54,11 @@ std::expected<report::Profile, std::string> profile_kernel(
     if (!admitted) return std::unexpected(admitted.error().message);
     timed = std::move(*admitted);
     resources = tested->resources();
+    const auto bound = bind(tested->problem().shape());
+    if (bound && !bound->steps.empty() && info.times == device::TimeKind::measured)
+      return std::unexpected(
+          "it launches several kernels, which Nsight Compute is not asked about so far; profile it "
+          "on the emulator");
   }
   // It unloads its kernel, so it goes first; and no other process has the device from now on.
   tested.reset();

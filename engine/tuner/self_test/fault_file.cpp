@@ -54,8 +54,8 @@ class Reader {
 
  private:
   PlantedFault fault(const YamlNode& node) const {
-    node.check_keys("a fault",
-                    {"name", "kind", "builds", "says", "change", "append", "config", "problem"});
+    node.check_keys("a fault", {"name", "kind", "builds", "says", "change", "manifest", "append",
+                                "config", "problem"});
     PlantedFault made;
     made.name = node.at("name").text("name");
     made.kind = node.at("kind").name("kind");
@@ -67,14 +67,23 @@ class Reader {
     if (const YamlNode* append = node.find("append")) made.append = append->text("append");
     if (const YamlNode* config = node.find("config")) read_config(*config, made.config);
     if (const YamlNode* problem = node.find("problem")) read_settings(*problem, "", made.problem);
-    for (const YamlNode& change : node.at("change").items("change")) {
+    const YamlNode* manifest = node.find("manifest");
+    if (manifest != nullptr) made.manifest_changes = changes(*manifest, "manifest");
+    if (manifest == nullptr || node.find("change") != nullptr)
+      made.changes = changes(node.at("change"), "change");
+    return made;
+  }
+
+  static std::vector<std::pair<std::string, std::string>> changes(const YamlNode& node,
+                                                                  const char* what) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const YamlNode& change : node.items(what)) {
       change.check_keys("a change", {"from", "to"});
       // An empty text is no missing one here.
       const YamlNode* to = change.find("to");
-      made.changes.emplace_back(change.at("from").text("from"),
-                                to == nullptr ? "" : to->text("to"));
+      all.emplace_back(change.at("from").text("from"), to == nullptr ? "" : to->text("to"));
     }
-    return made;
+    return all;
   }
 
   const YamlNode& root_;
@@ -96,16 +105,21 @@ std::filesystem::path fault_file_of(const std::filesystem::path& manifest) {
 }
 
 kernel::Template plant(const kernel::Template& sound, const PlantedFault& fault) {
-  std::string text = sound.cuda_text();
-  for (const auto& [from, to] : fault.changes) {
-    const std::size_t place = text.find(from);
-    if (place == std::string::npos || text.find(from, place + 1) != std::string::npos)
-      throw UserError(prefix(fault.mark) + "'" + fault.name +
-                      "': expected this text exactly once in the template: " + quote_text(from));
-    text.replace(place, from.size(), to);
-  }
+  const auto changed = [&](std::string text, const auto& changes, const char* where) {
+    for (const auto& [from, to] : changes) {
+      const std::size_t place = text.find(from);
+      if (place == std::string::npos || text.find(from, place + 1) != std::string::npos)
+        throw UserError(prefix(fault.mark) + "'" + fault.name +
+                        "': expected this text exactly once in the " + where + ": " +
+                        quote_text(from));
+      text.replace(place, from.size(), to);
+    }
+    return text;
+  };
+  std::string text = changed(sound.cuda_text(), fault.changes, "template");
+  const std::string manifest = changed(sound.manifest_text(), fault.manifest_changes, "manifest");
   if (!fault.append.empty()) text += "\n" + fault.append;
-  return kernel::Template::parse(sound.name(), sound.manifest_text(), text, fault.mark.file);
+  return kernel::Template::parse(sound.name(), manifest, text, fault.mark.file);
 }
 
 }  // namespace fa_tune::tuner

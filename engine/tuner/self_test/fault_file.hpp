@@ -11,8 +11,8 @@
 
 namespace fa_tune::tuner {
 
-// A change of a template's text, made after its includes were made flat, that makes a wrong kernel
-// of it.
+// A change of a template's text, made after its includes were made flat, or of its manifest, that
+// makes a wrong kernel of it.
 struct PlantedFault {
   std::string name;
   std::string kind;    // "rescale", "mask", "barrier", ...: an identifier, for counting
@@ -21,8 +21,9 @@ struct PlantedFault {
   // that does not build is a mistake of the fault file.
   bool builds = true;
   std::string says;  // a word that a device which checks must give as its reason; may be empty
-  std::vector<std::pair<std::string, std::string>> changes;  // each found exactly once
-  std::string append;                                        // behind the changed text
+  std::vector<std::pair<std::string, std::string>> changes;           // each found exactly once
+  std::vector<std::pair<std::string, std::string>> manifest_changes;  // in the same way
+  std::string append;                                                 // behind the changed text
   Config config;                                       // complete: the template's base with changes
   std::vector<std::pair<std::string, Value>> problem;  // settings, over those of the space
   Mark mark;
@@ -39,6 +40,9 @@ struct PlantedFault {
 //       change: [{from: "key >= lk", to: "key > lk"}]
 //       config: {BLOCK_N: 64}                                       # over `base`
 //       problem: {causal: true}                                     # over `problem`
+//     - name: a step left out
+//       kind: order
+//       manifest: [{from: "  - {set: counts, value: 0}", to: ""}]  # with `change`, or in its place
 //   cheats:                                                         # the same form
 //     - {name: ..., kind: ..., change: ..., append: ..., builds: false}
 //

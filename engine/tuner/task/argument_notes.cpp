@@ -8,7 +8,7 @@
 namespace fa_tune::tuner {
 namespace {
 
-using Notes = std::vector<std::pair<std::string, std::string>>;
+using Notes = report::ArgumentNotes;
 
 std::string note_of(const Notes& notes, const std::string& name) {
   const auto found = std::ranges::find(notes, name, &Notes::value_type::first);
@@ -31,22 +31,45 @@ std::string map_note(const MappedTensor& map, const Notes& notes) {
       fmt::join(map.box, " x "), map.swizzle_bytes);
 }
 
+std::string workspace_note(const PlannedWorkspace& workspace) {
+  return fmt::format("the workspace of {} [{}]", workspace.type, fmt::join(workspace.dims, ", "));
+}
+
+// `kernel` has arguments and maps.
+Notes notes_of(const auto& kernel, const PlannedLaunch& planned, const Notes& known) {
+  Notes notes;
+  for (const std::string& name : kernel.arguments) {
+    const auto map = std::ranges::find(kernel.maps, name, &MappedTensor::argument);
+    const auto own = std::ranges::find(planned.workspaces, name, &PlannedWorkspace::name);
+    if (map != kernel.maps.end())
+      notes.emplace_back(name, map_note(*map, known));
+    else if (own != planned.workspaces.end())
+      notes.emplace_back(name, workspace_note(*own));
+    else
+      notes.emplace_back(name, note_of(known, name));
+  }
+  return notes;
+}
+
 }  // namespace
 
-Notes argument_notes(const kernel::Template& from, const Config& config,
-                     const problem::Problem& problem, const Constants& shape,
-                     const Constants& scope) {
+void add_launch(const kernel::Template& from, const problem::Problem& problem,
+                const Constants& shape, const Constants& scope, report::ExportFacts& facts) {
   const Notes known = problem.argument_notes(shape);
-  const PlannedLaunch planned = from.require_plan(config, scope);
-  const std::vector<MappedTensor>& maps = planned.maps;
-  Notes notes;
-  for (const std::string& name : planned.arguments) {
-    const auto map = std::ranges::find(maps, name, &MappedTensor::argument);
-    notes.emplace_back(name, map == maps.end() ? note_of(known, name) : map_note(*map, known));
-  }
+  PlannedLaunch planned = from.require_plan(facts.config, scope);
+  facts.launch = planned.config;
+  facts.arguments = notes_of(planned, planned, known);
   for (const std::string& name : problem.constant_names())
-    notes.emplace_back(name, note_of(known, name));
-  return notes;
+    facts.arguments.emplace_back(name, note_of(known, name));
+  const std::vector<std::string> names = from.kernels(facts.config);
+  for (const PlannedStep& step : planned.steps) {
+    report::StepFacts& one = facts.steps.emplace_back(step);
+    const auto* kernel = std::get_if<PlannedKernel>(&step);
+    if (kernel == nullptr) continue;
+    one.kernel = names.at(kernel->entry);
+    one.arguments = notes_of(*kernel, planned, known);
+  }
+  facts.workspaces = std::move(planned.workspaces);
 }
 
 }  // namespace fa_tune::tuner

@@ -7,6 +7,16 @@
 
 namespace fa_tune::tuner {
 
+kernel::Source source_of(const report::Exported& exported, const kernel::Template& from) {
+  kernel::Origin origin;
+  origin.lines.add(1, exported.file, exported.body_line);
+  kernel::Source source{exported.cuda_text, exported.kernel, sha256(exported.cuda_text),
+                        std::make_shared<const kernel::Origin>(std::move(origin))};
+  const std::vector<std::string> kernels = from.kernels(exported.config);
+  source.more.assign(kernels.begin() + 1, kernels.end());
+  return source;
+}
+
 ExportedKernel::ExportedKernel(const report::Exported& exported, const problem::Problem& problem,
                                const device::DeviceProfile& target, kernel::Compiler& compiler,
                                device::Device& device)
@@ -34,10 +44,7 @@ std::expected<gate::BoundKernel, std::string> ExportedKernel::bind(const Constan
     if (!arch)
       return std::unexpected("it is for " + template_.arch() + ", the device is " +
                              device_.info().arch);
-    kernel::Origin origin;
-    origin.lines.add(1, exported_.file, exported_.body_line);
-    const kernel::Source source{exported_.cuda_text, exported_.kernel, sha256(exported_.cuda_text),
-                                std::make_shared<const kernel::Origin>(std::move(origin))};
+    const kernel::Source source = source_of(exported_, template_);
     const auto compiled = compiler_.compile(
         {source, *arch, device_.info().accepts, template_.options(exported_.config)});
     if (!compiled)
@@ -47,12 +54,11 @@ std::expected<gate::BoundKernel, std::string> ExportedKernel::bind(const Constan
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
     kernel_ = *loaded;
-    resources_ = compiled->image.resources;
+    resources_ = most_of(compiled->image);
   }
   auto planned = template_.plan(exported_.config, scope_of(target_, problem_.complete(shape)));
   if (!planned) return std::unexpected(planned.error());
-  return gate::BoundKernel{*kernel_, planned->config, std::move(planned->arguments),
-                           std::move(planned->maps)};
+  return gate::BoundKernel::of(*kernel_, std::move(*planned));
 }
 
 }  // namespace fa_tune::tuner

@@ -14,6 +14,9 @@
 
 namespace fa_tune::tuner {
 
+// What an exported file says is to be compiled; `from`: the template of its manifest.
+kernel::Source source_of(const report::Exported& exported, const kernel::Template& from);
+
 // The kernel of an exported file, compiled as it stands there. Its #define lines fix what the
 // problem's defines say for the exported shape, so it can be bound to the shapes that share them
 // and to no others.

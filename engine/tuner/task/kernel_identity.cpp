@@ -14,7 +14,8 @@ std::string text_of(const Dim3& dims) { return fmt::format("{}x{}x{}", dims.x, d
 
 }  // namespace
 
-void KernelIdentity::add_shape(std::string_view code, const PlannedLaunch& planned) {
+// How one kernel is started. `planned` has the config, arguments and maps.
+void KernelIdentity::add_kernel(std::string_view code, const auto& planned) {
   const LaunchConfig& launch = planned.config;
   auto end = std::back_inserter(text_);
   fmt::format_to(end, "code {} grid {} block {} cluster {} shared {} arguments {}\n", code,
@@ -26,6 +27,22 @@ void KernelIdentity::add_shape(std::string_view code, const PlannedLaunch& plann
     for (const MapAxis& axis : map.axes)
       fmt::format_to(end, " {}%{}/{}", axis.letter, axis.modulo, axis.divisor);
     text_ += "\n";
+  }
+}
+
+void KernelIdentity::add_shape(std::string_view code, const PlannedLaunch& planned) {
+  auto end = std::back_inserter(text_);
+  for (const PlannedWorkspace& workspace : planned.workspaces)
+    fmt::format_to(end, "workspace {} {} {}\n", workspace.name, workspace.type,
+                   fmt::join(workspace.dims, "x"));
+  if (planned.steps.empty()) return add_kernel(code, planned);
+  for (const PlannedStep& step : planned.steps) {
+    if (const auto* kernel = std::get_if<PlannedKernel>(&step))
+      add_kernel(fmt::format("{} entry {}", code, kernel->entry), *kernel);
+    else if (const auto* fill = std::get_if<PlannedFill>(&step))
+      fmt::format_to(end, "set {} {}\n", fill->tensor, fill->value);
+    else if (const auto* copy = std::get_if<PlannedCopy>(&step))
+      fmt::format_to(end, "copy {} {}\n", copy->from, copy->to);
   }
 }
 

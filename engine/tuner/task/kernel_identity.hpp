@@ -9,7 +9,7 @@ namespace fa_tune::tuner {
 
 // Identifies a variant by what a device is given: at every shape that a run gates or times, the
 // machine code and all arguments of its launch (grid, block, cluster, shared memory, arguments,
-// tensor maps). Variants with the same identity are the same kernel whatever their configs say, so
+// tensor maps), of each step of several, and its workspaces. Variants with the same identity are the same kernel whatever their configs say, so
 // a run gates one of them and the others are its duplicates. Identities are comparable within a
 // run, because all its trials have the same shapes.
 class KernelIdentity {
@@ -22,6 +22,8 @@ class KernelIdentity {
   std::string hash() const;
 
  private:
+  void add_kernel(std::string_view code, const auto& planned);
+
   std::string text_;
 };
 

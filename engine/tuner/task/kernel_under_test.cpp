@@ -65,7 +65,7 @@ class ConfigUnderTest final : public KernelUnderTest {
   KernelResources resources() override {
     if (!variant_) return {};
     const kernel::CompileOutcome& compiled = variant_->compiled();
-    return compiled ? compiled->image.resources : KernelResources();
+    return compiled ? most_of(compiled->image) : KernelResources();
   }
 
  private:

@@ -4,10 +4,12 @@
 
 #include <fmt/core.h>
 
+#include "engine/gate/arguments.hpp"
 #include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/kernel/compile/located_error.hpp"
 #include "engine/report/export.hpp"
 #include "engine/report/text_format.hpp"
+#include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
@@ -27,6 +29,13 @@ std::string origin_of(const report::ExportFacts& facts, bool as_timed) {
     text += fmt::format(", {} gate cases, worst error {:.3g} of what is allowed", facts.gate_cases,
                         facts.worst_ratio);
   return text + ", " + facts.compiler;
+}
+
+// Templates may share a source, and so its code, and start different kernels of it.
+std::vector<std::string> entries_of(const KernelImage& image) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < image.entries(); ++i) names.push_back(image.entry(i).kernel);
+  return names;
 }
 
 }  // namespace
@@ -60,7 +69,8 @@ std::size_t Packager::kernel_of(const Winner& winner, const std::string& arch) {
     throw UserError(winner.named + ": " + *kept);
   const auto known =
       std::ranges::find_if(package_.kernels, [&](const exports::PackagedKernel& each) {
-        return each.image.bytes == compiled->image.bytes && each.image.arch == arch;
+        return each.image.bytes == compiled->image.bytes && each.image.arch == arch &&
+               entries_of(each.image) == entries_of(compiled->image);
       });
   if (known != package_.kernels.end())
     return static_cast<std::size_t>(known - package_.kernels.begin());
@@ -81,6 +91,9 @@ void Packager::add(const Winner& winner) {
   const Constants scope = scope_of(winner.target, shape);
   problem::Instance outline = winner.problem.outline(winner.shape);
   PlannedLaunch planned = winner.from.require_plan(winner.config, scope);
+  std::vector<problem::Tensor> workspaces = gate::workspaces_of(gate::BoundKernel::of({}, planned));
+  outline.tensors.insert(outline.tensors.end(), std::make_move_iterator(workspaces.begin()),
+                         std::make_move_iterator(workspaces.end()));
   exports::PackagedCall call{.kernel = kernel_of(winner, *arch),
                              .shape = shape,
                              .given = winner.shape,
@@ -91,7 +104,8 @@ void Packager::add(const Winner& winner) {
                              .scalars = std::move(outline.scalars),
                              .described = winner.problem.describe(winner.shape),
                              .device = winner.device,
-                             .origin = winner.origin};
+                             .origin = winner.origin,
+                             .steps = std::move(planned.steps)};
   const exports::Capability own = exports::capability_of(*arch);
   for (const exports::PackagedCall& other : package_.calls) {
     const exports::Capability its =
@@ -168,7 +182,7 @@ void Packager::add_file(const std::filesystem::path& file) {
        .problem = *problem,
        .target = target,
        .shape = exported.shape,
-       .source = {exported.cuda_text, exported.kernel, sha256(exported.cuda_text)},
+       .source = source_of(exported, from),
        .device_arch = arch,
        .device = "",
        .origin = fmt::format("{}; from {}", report::settings_text(exported.config.to_json()),

@@ -174,11 +174,12 @@ std::optional<std::string> refusal(const TuningTask& task, const Config& config,
   for (const Constants& scope : scopes) {
     const auto planned = task.template_of(config).plan(config, scope);
     if (!planned) return planned.error();
-    const auto shared = planned->config.dynamic_shared_bytes;
-    if (shared > static_cast<std::uint32_t>(task.target.shared_per_block))
-      return fmt::format("{}shared is {} bytes, {} has {} a block, for the config {}",
-                         prefix(task.template_of(config).named_kernels().front().mark), shared,
-                         task.target.title, task.target.shared_per_block, config.to_json());
+    for (const PlannedKernel& kernel : planned->kernels())
+      if (const auto shared = kernel.config.dynamic_shared_bytes;
+          shared > static_cast<std::uint32_t>(task.target.shared_per_block))
+        return fmt::format("{}shared is {} bytes, {} has {} a block, for the config {}",
+                           prefix(task.template_of(config).named_kernels().front().mark), shared,
+                           task.target.title, task.target.shared_per_block, config.to_json());
   }
   return std::nullopt;
 }

@@ -24,8 +24,7 @@ report::ExportFacts trial_facts(const db::Store& store, std::int64_t trial,
   facts.manifest_text = from.manifest_text();
   facts.kernel = from.render(facts.config, task.problem->defines(shape)).kernel;
   facts.settings = task.file.problem_settings;
-  facts.launch = from.require_plan(facts.config, task.scope(shape)).config;
-  facts.arguments = argument_notes(from, facts.config, *task.problem, shape, task.scope(shape));
+  add_launch(from, *task.problem, shape, task.scope(shape), facts);
   return facts;
 }
 

@@ -93,8 +93,7 @@ std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& sha
   }
   auto planned = plan(shape);
   if (!planned) return std::unexpected(planned.error());
-  return gate::BoundKernel{*built.kernel, planned->config, std::move(planned->arguments),
-                           std::move(planned->maps)};
+  return gate::BoundKernel::of(*built.kernel, std::move(*planned));
 }
 
 gate::Binder Variant::binder() {

@@ -68,8 +68,15 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
     return stop(trial, "compile", {"not_as_written", *remark});
   if (const auto kept = kernel::keeps_state(*outcome))
     return stop(trial, "compile", {"keeps_state", *kept});
-  const KernelResources& resources = outcome->image.resources;
-  const LaunchConfig& launch = planned->front().config;
+  const KernelImage& image = outcome->image;
+  const std::vector<PlannedKernel> kernels = planned->front().kernels();
+  KernelResources resources;  // of the kernel that takes most
+  LaunchConfig launch;
+  for (const PlannedKernel& kernel : kernels) {
+    resources = most_of(resources, image.entry(kernel.entry).resources);
+    launch.dynamic_shared_bytes =
+        std::max(launch.dynamic_shared_bytes, kernel.config.dynamic_shared_bytes);
+  }
   row.compile_ms = outcome->milliseconds;
   row.code_hash = outcome->code_hash;
   row.registers = resources.registers;
@@ -77,8 +84,14 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   row.static_shared_bytes = resources.static_shared_bytes;
   row.dynamic_shared_bytes = static_cast<int>(launch.dynamic_shared_bytes);
 
-  if (auto rejection = check_resources(task_, device_.info(), resources, launch))
+  for (const PlannedKernel& kernel : kernels) {
+    const KernelEntry entry = image.entry(kernel.entry);
+    auto rejection = check_resources(task_, device_.info(), entry.resources, kernel.config);
+    if (!rejection) continue;
+    if (kernels.size() > 1)
+      rejection->message = plain_name(entry.kernel) + ": " + rejection->message;
     return stop(trial, "resources", *rejection);
+  }
   row.identity = duplicates_.identity_of(variant, *planned);
   if (const auto twin = duplicates_.find_identity(row.identity))
     return duplicate(trial, "duplicate_code", *twin);

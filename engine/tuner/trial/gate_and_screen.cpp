@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "engine/measure/timing.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -12,6 +14,26 @@ namespace {
 // A kernel that takes this many times as long as the fastest gets only the quick look of three
 // samples.
 constexpr double kSlow = 1.5;
+
+// Of several kernels each with what it takes; the row has the most of any.
+std::string with_kernels(const std::string& detail_json, const gate::BoundKernel& bound,
+                         Variant& variant) {
+  const kernel::CompileOutcome& compiled = variant.compiled();
+  if (bound.steps.empty() || !compiled) return detail_json;
+  auto detail = nlohmann::ordered_json::parse(detail_json);
+  auto& list = detail["kernels"] = nlohmann::ordered_json::array();
+  for (const PlannedStep& step : bound.steps) {
+    const auto* kernel = std::get_if<PlannedKernel>(&step);
+    if (kernel == nullptr) continue;
+    const KernelEntry entry = compiled->image.entry(kernel->entry);
+    list.push_back({{"kernel", plain_name(entry.kernel)},
+                    {"registers", entry.resources.registers},
+                    {"spill_bytes", entry.resources.spill_store_bytes},
+                    {"static_shared_bytes", entry.resources.static_shared_bytes},
+                    {"dynamic_shared_bytes", kernel->config.dynamic_shared_bytes}});
+  }
+  return detail.dump();
+}
 
 }  // namespace
 
@@ -62,7 +84,7 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.finding = gate::Finding::kPassed;
   row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
-  row.detail_json = measure::detail_json_of(measured->timing);
+  row.detail_json = with_kernels(measure::detail_json_of(measured->timing), *bound, variant);
   trial.samples_us = measured->timing.samples_us;
 }
 

@@ -57,6 +57,24 @@ Package some_package() {
           .calls = {call}};
 }
 
+// counts = 0, then y = first(x, parts), parts = counts, and last(parts, y, a).
+Package package_of_steps() {
+  Package package = some_package();
+  package.name = "steps";
+  package.kernels[0].image.more = {{"last", {}}};
+  PackagedCall& call = package.calls[0];
+  call.tensors.push_back({"counts", DType::i32, Role::output, {32}, {}, "N"});
+  call.tensors.push_back({"parts", DType::i32, Role::workspace, {4, 8}, {}, "NN"});
+  call.steps = {PlannedFill{"counts", 3},
+                PlannedKernel{0, call.launch, {"X_map", "y", "parts"}, call.maps},
+                PlannedCopy{"counts", "parts"},
+                PlannedKernel{1, {{7, 1, 1}, {32, 1, 1}, {}, 64}, {"parts", "y", "a"}, {}}};
+  call.launch = {};
+  call.arguments = {};
+  call.maps = {};
+  return package;
+}
+
 bool runs(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;  // NOLINT(cert-env33-c)
 }
@@ -151,6 +169,27 @@ TEST_CASE("export: a call in figures") {
   PackagedCall strange = package.calls[0];
   strange.arguments.emplace_back("nobody");
   CHECK(has(message_of<UserError>([&] { (void)call_json(package, strange); }), "'nobody'"));
+}
+
+TEST_CASE("export: several kernels in figures, each with what it is started with") {
+  const Package package = package_of_steps();
+  const auto json = call_json(package, package.calls[0]);
+  CHECK_FALSE(json.contains("grid"));
+  CHECK_FALSE(json.contains("arguments"));
+  REQUIRE(json["steps"].size() == 4);
+  CHECK(json["steps"][0].dump() == R"({"set":"counts","value":3})");
+  CHECK(json["steps"][1]["entry"] == "scale");
+  CHECK(json["steps"][1]["cluster"] == nlohmann::json({2, 1, 1}));
+  CHECK(json["steps"][1]["arguments"][0]["axes"].dump() == "[[1,0,1],[0,0,1]]");
+  CHECK(json["steps"][2].dump() == R"({"copy":"counts","to":"parts"})");
+  CHECK(json["steps"][3]["entry"] == "last");
+  CHECK(json["steps"][3]["arguments"][2]["value"] == 2.5);
+  std::string names;
+  for (const Tensor& tensor : tensors_in_order(package.calls[0])) names += tensor.name + " ";
+  CHECK(names == "counts x y parts table ");
+  CHECK(scalars_in_order(package.calls[0]).size() == 1);
+  CHECK(has(message_of<UserError>([&] { (void)torch_module(package); }), "several kernels"));
+  CHECK(has(ptx_text(package), "\"entry\": \"last\""));
 }
 
 TEST_CASE("export: the digest sees code and launches, not words") {
@@ -306,6 +345,17 @@ int main() {
                "/tests/engine/export/fake_cuda.c -o " +
                fake));
   REQUIRE(compiles(folder, (folder / "use.cpp").string(), fake + " -o " + program));
+  CHECK(runs(program));
+}
+
+TEST_CASE("export: a program with a header of several kernels launches them in order" *
+          doctest::test_suite("conditional")) {
+  const ScratchFolder folder;
+  write_file(folder / "steps.hpp", cxx_header(package_of_steps()));
+  const std::string here = FA_TUNE_ROOT "/tests/engine/export/";
+  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
+  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " + here + "fake_cuda.c -o " + fake));
+  REQUIRE(compiles(folder, here + "header_steps_use.cpp", fake + " -o " + program));
   CHECK(runs(program));
 }
 

@@ -19,10 +19,14 @@ typedef struct {
 
 typedef void (*Told)(const Seen*);
 static Told told;
+/* Of memory that is set or copied: to where, with or from what, how many bytes. */
+typedef void (*ToldOfMove)(const char*, CUdeviceptr, unsigned long long, size_t);
+static ToldOfMove told_of_move;
 static int loads;
 static CUcontext current;
 
 void fake_tell(Told teller) { told = teller; }
+void fake_tell_moves(ToldOfMove teller) { told_of_move = teller; }
 int fake_loads(void) { return loads; }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
@@ -89,7 +93,17 @@ CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module,
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   (void)stream;
+  if (told_of_move != NULL) {
+    told_of_move("copy", to, from, bytes);
+    return CUDA_SUCCESS;
+  }
   return to == 0x5000 && from == 0x7000 && bytes == 64 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  (void)stream;
+  if (told_of_move == NULL) return CUDA_ERROR_INVALID_VALUE;
+  told_of_move("set", to, value, bytes);
+  return CUDA_SUCCESS;
 }
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,

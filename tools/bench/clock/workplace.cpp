@@ -61,9 +61,9 @@ Workplace::Workplace(const tuner::TuningTask& task, device::Device& device)
 device::Launch Workplace::launch(const Config& config, device::KernelHandle kernel) {
   const kernel::Template& from = task_.template_of(config);
   PlannedLaunch planned = from.require_plan(config, task_.scope(task_.problem->shape()));
-  const gate::BoundKernel bound{kernel, planned.config, std::move(planned.arguments),
-                                std::move(planned.maps)};
-  if (!data_ || names_ != bound.argument_names || maps_ != bound.maps) {
+  const auto bound = gate::BoundKernel::of(kernel, std::move(planned));
+  const bool alone = bound.steps.empty() && bound.workspaces.empty();
+  if (!data_ || !alone || names_ != bound.argument_names || maps_ != bound.maps) {
     data_ = std::make_unique<gate::TimedLaunch>(device_, bound, instance_);
     names_ = bound.argument_names;
     maps_ = bound.maps;

@@ -74,6 +74,64 @@ TEST_CASE("what is to be done before each launch is, in the graph and without on
   CHECK(found == 55);
 }
 
+TEST_CASE(
+    "several steps are one launch: in a stream, and in a graph even where it is timed alone") {
+  const FakeDriver driver;
+  const auto device = cuda::open_cuda(0);
+  const BufferHandle x = device->allocate(8), y = device->allocate(8);
+  std::string order;
+  const auto noting = [&](const char* name) {
+    return Kernel{{8},
+                  [&order, name](const cuda::LaunchSettings& settings, void** parameters) {
+                    char* bytes = nullptr;
+                    std::memcpy(&bytes, parameters[0], sizeof bytes);
+                    order += name + std::to_string(settings.grid_x) + std::to_string(bytes[0]);
+                    bytes[0] = 5;
+                  },
+                  5,
+                  cuda::kSuccess,
+                  false};
+  };
+  driver->kernels["a"] = noting("a");
+  driver->kernels["b"] = noting("b");
+  KernelImage image = image_of("a");
+  image.more = {{"b", {}}};
+  image.bytes += " b";
+  const auto loaded = device->load(image);
+  REQUIRE(loaded);
+  CHECK(driver.calls("cuModuleLoadDataEx") == 1);
+  Launch launch;
+  launch.kernel = *loaded;
+  LaunchConfig wide;
+  wide.grid.x = 7;
+  launch.steps = {BufferFill{x, 0, 8, 3}, KernelStep{1, {}, {x}}, BufferCopy{x, y, 8},
+                  KernelStep{0, wide, {y}}};
+  const std::string once = "b13a75";
+  REQUIRE(device->launch(launch));
+  CHECK(order == once);
+  order.clear();
+  REQUIRE(device->launch_exchanging(launch, 1, {}, {}));
+  CHECK(order == once + once);
+  order.clear();
+  std::vector<std::byte> read(1);
+  const BufferRead wanted{y, 0, read};
+  REQUIRE(device->launch_between({}, launch, std::span(&wanted, 1)));
+  CHECK(read[0] == std::byte{5});
+  for (const int launches : {1, 10}) {
+    order.clear();
+    const int graphs = driver->graph_launches;
+    const auto timing = device->time(launch, {launches, 4, 1});
+    REQUIRE(timing);
+    CHECK(driver->graph_launches == graphs + 5);
+    CHECK(order.size() == once.size() * 5 * launches);
+    CHECK(timing->samples_us[0] >= 10);
+  }
+  launch.steps = {KernelStep{0, {}, {}}};
+  CHECK_FALSE(device->launch(launch));  // too few arguments
+  image.more = {{"absent", {}}};
+  CHECK_FALSE(device->load(image));
+}
+
 TEST_CASE("what is restored before each launch is in no sample, and each sample is one launch") {
   const FakeDriver driver;
   const auto device = cuda::open_cuda(0);

@@ -178,6 +178,36 @@ TEST_CASE("NVRTC: a kernel of C++ is found by its name, and an instance of a tem
   CHECK(instance != entry(text, "a::k<5, float>"));
 }
 
+TEST_CASE("NVRTC: several kernels of one source, each with what it takes") {
+  CompileRequest both = request(
+      "template <int n> __global__ void first(int* x) { __shared__ int y[n]; y[threadIdx.x] = *x;"
+      " __syncthreads(); *x = y[0]; }\n__global__ void last(int* x) { *x = 1; }",
+      "first<64>");
+  const auto refused = [&](const std::string& more) {
+    both.source.more = {more};
+    const CompileOutcome outcome = nvrtc().compile(both);
+    return outcome ? "accepted" : outcome.error().message;
+  };
+  CHECK(refused("missing").find("missing") != std::string::npos);
+  both.source.more = {"last", "first<128>"};
+  for (const BinaryKind kind : {BinaryKind::ptx, BinaryKind::cubin}) {
+    both.kind = kind;
+    const CompileOutcome outcome = nvrtc().compile(both);
+    REQUIRE_MESSAGE(outcome.has_value(), outcome.error().message);
+    const KernelImage& image = outcome->image;
+    REQUIRE(image.entries() == 3);
+    CHECK(image.entry(0).resources.static_shared_bytes == 256);
+    CHECK(image.entry(1).kernel == "_Z4lastPi");
+    CHECK(image.entry(1).resources.static_shared_bytes == 0);
+    CHECK(image.entry(1).resources.registers > 0);
+    CHECK(image.entry(2).resources.static_shared_bytes == 512);
+    CHECK(most_of(image).static_shared_bytes == 512);
+    CompileRequest other = both;
+    other.source.more = {"last", "first<32>"};
+    CHECK(nvrtc().compile(other)->code_hash != outcome->code_hash);
+  }
+}
+
 TEST_CASE("NVRTC: a flood of messages is kept short") {
   std::string text = "extern \"C\" __global__ void k() {}\n";
   for (int i = 0; i < 2'000; ++i) text += "#warning flood " + std::to_string(i) + "\n";

@@ -46,6 +46,9 @@ const Example kExamples[] = {
     {"reduction", {"sizes.n=16384"}, 1.2},
     {"nbody", {"sizes.n=96"}, 1.2},
     {"gemm", {"sizes.m=64", "sizes.n=64", "sizes.k=64"}, 0},
+    {"scan", {"sizes.n=16384"}, 1.2},
+    {"histogram", {"sizes.n=16384"}, 1.2},
+    {"gemm_split_k", {"sizes.m=64", "sizes.n=64", "sizes.k=512"}, 1.2},
     {"convolution", {"sizes.width=48", "sizes.height=32"}, 0},
 };
 
@@ -80,14 +83,14 @@ TEST_CASE("examples: planted faults are refused, and what they were planted in a
   for (const Example& example : kExamples) files.push_back(small(example));
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
   const SelfTestResult result =
-      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 3, .faults = 12},
+      self_test(files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 3, .faults = 18},
                 [](const SelfTestResult& until_now, int) {
                   const SelfTestRow& row = until_now.rows.back();
                   CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name,
                                 "': ", row.rejection.finding, ", ", row.rejection.message);
                 });
   CHECK(result.passed());
-  CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 12);
+  CHECK(result.count(Sort::fault) + result.count(Sort::cheat) == 18);
   CHECK(result.count(Sort::variant) == 3);
 }
 

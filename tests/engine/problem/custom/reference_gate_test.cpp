@@ -95,7 +95,8 @@ GatedCases gate_reference(const TuningTask& task) {
 }  // namespace
 
 TEST_CASE("shipped references pass their own gate, for every kind of input") {
-  for (const char* name : {"softmax", "rmsnorm", "reduction", "gemm", "convolution", "nbody"}) {
+  for (const char* name : {"softmax", "rmsnorm", "reduction", "gemm", "convolution", "nbody",
+                           "scan", "histogram", "gemm_split_k"}) {
     SUBCASE(name) {
       const GatedCases count = gate_reference(test::opened(load_space_file(name, test::root())));
       MESSAGE(fmt::format("{}: {} cases, {} more without a truth", name, count.cases,

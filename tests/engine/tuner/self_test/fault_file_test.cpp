@@ -64,6 +64,11 @@ TEST_CASE("fault file: mistakes are told with their place") {
       refusal("base: {}\nfaults:\n  - {name: a, kind: b c, change: []}\n").find("f.yaml:3:21: ") ==
       0);
   CHECK(refusal("base: {}\nfaults:\n  - {name: a, kind: b}\n").find("change") != std::string::npos);
+  const auto of_manifest =
+      parse("base: {}\nfaults:\n  - {name: a, kind: b, manifest: [{from: x, to: y}]}\n");
+  CHECK(of_manifest.at(0).changes.empty());
+  CHECK(of_manifest.at(0).manifest_changes ==
+        std::vector<std::pair<std::string, std::string>>{{"x", "y"}});
 }
 
 TEST_CASE("fault file: a text that is not there exactly once is a mistake of the file") {
@@ -81,6 +86,12 @@ TEST_CASE("fault file: a text that is not there exactly once is a mistake of the
   CHECK_THROWS_AS(plant(sound, fault), UserError);
   fault.changes = {{"mask.apply(score[r], row, key);", ""}};
   fault.append = "// the end";
+  fault.manifest_changes = {{"BLOCK_M", "BLOCK_N"}};
+  CHECK_THROWS_WITH_AS(plant(sound, fault), doctest::Contains("exactly once in the manifest"),
+                       UserError);
+  fault.manifest_changes = {{"source: scalar.cu", "source: other.cu"}};
+  CHECK(plant(sound, fault).manifest_text().find("source: other.cu") != std::string::npos);
+  fault.manifest_changes = {};
   const Template faulty = plant(sound, fault);
   CHECK(faulty.cuda_text().find("mask.apply(score[r], row, key);") == std::string::npos);
   CHECK(faulty.cuda_text().ends_with("\n// the end"));

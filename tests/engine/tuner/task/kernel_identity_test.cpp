@@ -94,6 +94,24 @@ TEST_CASE("identity: all that a launch is given tells kernels apart, and nothing
   CHECK(hashes.size() == all.size() + 1);
   CHECK(hash("c", plain) == hash("c", PlannedLaunch(plain)));
 
+  // So does each step of several, their order, and what workspaces they have.
+  PlannedLaunch steps;
+  steps.steps = {PlannedFill{"y", 0}, PlannedKernel{0, plain.config, {"x"}, {}},
+                 PlannedKernel{1, plain.config, {"x"}, {}}, PlannedCopy{"x", "y"}};
+  steps.workspaces = {{"x", "f32", {4, 2}}};
+  std::vector<PlannedLaunch> others(9, steps);
+  std::swap(others[1].steps[1], others[1].steps[2]);
+  others[2].steps.pop_back();
+  others[3].steps[0] = PlannedFill{"y", 1};
+  others[4].steps[3] = PlannedCopy{"y", "x"};
+  std::get<PlannedKernel>(others[5].steps[2]).entry = 0;
+  std::get<PlannedKernel>(others[6].steps[1]).arguments = {"y"};
+  others[7].workspaces[0].dims = {2, 4};
+  others[8].workspaces[0].type = "f16";
+  hashes.clear();
+  for (const PlannedLaunch& each : others) hashes.insert(hash("c", each));
+  CHECK(hashes.size() == others.size());
+
   // A launch at a second shape tells them apart where the first does not.
   KernelIdentity two;
   two.add_shape("c", plain);

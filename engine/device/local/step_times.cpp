@@ -1,0 +1,91 @@
+#include "engine/device/local/step_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace fa_tune::device {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLinesShown = 10;
+
+double rounded(double us) { return std::round(us * 1000) / 1000; }
+
+// Adds numbers of the same name.
+void add_numbers(Json& sum, const Json& more) {
+  for (const auto& [name, value] : more.items()) {
+    if (!sum.contains(name))
+      sum[name] = value;
+    else if (value.is_number_integer() && sum[name].is_number_integer())
+      sum[name] = sum[name].get<std::int64_t>() + value.get<std::int64_t>();
+    else
+      sum[name] = rounded(sum[name].get<double>() + value.get<double>());
+  }
+}
+
+}  // namespace
+
+StepTime time_of_move(const std::string& name, std::size_t bytes, const DeviceProfile& profile) {
+  const auto moved = static_cast<double>(bytes);
+  const double dram_us = moved / (profile.dram_gb_per_s * 1e3);
+  const double l2_us =
+      moved / (profile.l2_bytes_per_clock_sm * std::max(profile.sms, 1) * profile.clock_mhz);
+  const bool fits = moved <= static_cast<double>(profile.l2_bytes);
+  const double busy_us = fits ? l2_us : std::max(l2_us, dram_us);
+  const Json detail = {
+      {"us", rounded(profile.launch_us + busy_us)},
+      {"bound_by", busy_us < profile.launch_us ? "launch"
+                   : fits                      ? "l2"
+                                               : "dram"},
+      {"launch_us", profile.launch_us},
+      {"units_us", {{"l2", rounded(l2_us)}, {"dram", fits ? 0 : rounded(dram_us)}}},
+      {"bytes", bytes},
+  };
+  return {name, profile.launch_us + busy_us, detail.dump()};
+}
+
+std::string detail_of_steps(const std::vector<StepTime>& steps) {
+  const auto longest = std::ranges::max_element(steps, {}, [](const StepTime& step) {
+    return Json::parse(step.detail_json).contains("occupancy") ? step.us : -1;
+  });
+  const Json most = Json::parse(longest->detail_json);
+  double us = 0, launch_us = 0, loop_bytes = 0, share = 1;
+  Json units = Json::object(), waits = Json::object(), counters = Json::object();
+  std::vector<Json> conflicts;
+  Json list = Json::array();
+  for (const StepTime& step : steps) {
+    const Json detail = Json::parse(step.detail_json);
+    us += step.us;
+    launch_us += detail.at("launch_us").get<double>();
+    loop_bytes = std::max(loop_bytes, detail.value("loop_bytes", 0.0));
+    share = std::min(share, detail.value("simulated_share", 1.0));
+    add_numbers(units, detail.at("units_us"));
+    add_numbers(waits, detail.value("waits_of_a_warp_us", Json::object()));
+    add_numbers(counters, detail.value("counters", Json::object()));
+    for (const Json& line : detail.value("conflicts", Json::array())) conflicts.push_back(line);
+    Json& one = list.emplace_back(Json{{"step", step.name}});
+    one.update(detail);
+  }
+  std::ranges::stable_sort(conflicts, std::ranges::greater(),
+                           [](const Json& line) { return line.value("excess", 0.0); });
+  conflicts.resize(std::min(conflicts.size(), kLinesShown));
+  const Json detail = {
+      {"us", rounded(us)},
+      {"bound_by", most.at("bound_by").get<std::string>() + " in " + longest->name},
+      {"launch_us", rounded(launch_us)},
+      {"occupancy", most.value("occupancy", Json::object())},
+      {"units_us", units},
+      {"waits_of_a_warp_us", waits},
+      {"loop_bytes", loop_bytes},
+      {"simulated_share", share},
+      {"counters", counters},
+      {"conflicts", conflicts},
+      {"steps", list},
+  };
+  return detail.dump();
+}
+
+}  // namespace fa_tune::device

@@ -1,0 +1,20 @@
+// How often each of 256 values is among x: each block leaves the counts of its part in `parts`, which
+// is BLOCKS x 256, and a second kernel adds them. MERGE_THREADS: of a block there, a thread a value.
+
+#include "defaults.cuh"
+
+#include "bins.cuh"
+
+__global__ void __launch_bounds__(THREADS) histogram_parts(const int* x, int* parts, int n) {
+  __shared__ int bins[kBins];
+  count_part(x, n, bins);
+  for (int i = threadIdx.x; i < kBins; i += THREADS)
+    parts[(long long)blockIdx.x * kBins + i] = bins[i];
+}
+
+__global__ void __launch_bounds__(MERGE_THREADS) histogram_merge(const int* parts, int* counts) {
+  const int bin = blockIdx.x * MERGE_THREADS + threadIdx.x;
+  int count = 0;
+  for (int part = 0; part < BLOCKS; ++part) count += parts[part * kBins + bin];
+  counts[bin] = count;
+}
