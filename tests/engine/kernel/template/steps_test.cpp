@@ -115,6 +115,14 @@ TEST_CASE("steps: names of arguments, fills and copies are looked up, parameters
   CHECK_FALSE(of_steps("kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: []\n").uses("B"));
 }
 
+TEST_CASE("steps: a kernel's name for a person") {
+  CHECK(plain_name("_Z4scanILi4EEvPKf") == "scan<4>");
+  CHECK(plain_name("_Z15reduction_partsPKfPfi") == "reduction_parts");
+  CHECK(plain_name("_ZN1a1kILi4EfEEvPT0_") == "a::k<4, float>");
+  CHECK(plain_name("extern_c") == "extern_c");
+  CHECK(plain_name("").empty());
+}
+
 TEST_CASE("steps: mistakes are told with their place") {
   CHECK(steps_refusal(kSteps) == "accepted");
   CHECK(steps_refusal(std::string(kSteps) + "kernel: k\n").find("belongs to one of the steps") !=
