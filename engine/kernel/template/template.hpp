@@ -249,7 +249,7 @@ class Template {
   static std::vector<Map> read_maps(const YamlNode& node, const std::vector<Argument>& arguments);
   struct Kernel {
     std::string name;
-    Mark mark = {};  // of the name
+    Mark mark;  // of the name
     std::vector<Argument> arguments;
     std::vector<Map> maps;
     std::vector<expression::Expression> grid;
