@@ -23,13 +23,12 @@ struct TimedWork {
 
 // Takes samples as TimingPlan says. Several launches a sample, or steps of one, are captured into a
 // graph once and replayed; one launch of one kernel a sample is put into the stream as it is, after
-// what is to be restored and a
-// flush if the cache is to be cold. Samples are queued one ahead: while the GPU works on a sample
-// the next one's events and graph are already waiting, so the time the host takes to submit them is
-// in no sample. No more than that is queued, or a kernel that never ends would block the host
-// inside the driver, out of the deadline's reach. `before_each` becomes nodes of the same graph.
-// What is restored may be done sooner than the host has submitted the rest, so `lead` comes behind
-// it.
+// what is to be restored and a flush if the cache is to be cold. Samples are queued one ahead: while
+// the GPU works on a sample the next one's events and graph are already waiting, so the time the
+// host takes to submit them is in no sample. No more than that is queued, or a kernel that never
+// ends would block the host inside the driver, out of the deadline's reach. `before_each` becomes
+// nodes of the same graph. What is restored may be done sooner than the host has submitted the rest,
+// so `lead` comes behind it.
 std::expected<device::Timing, device::Fault> time_launch(CudaContext& context,
                                                          const TimedWork& timed,
                                                          const device::TimingPlan& plan,
