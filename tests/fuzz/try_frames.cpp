@@ -62,7 +62,7 @@ std::vector<message::Request> sample_requests() {
   map.swizzle = TensorMap::Swizzle::bytes128;
   map.nan_fill = true;
   CompileRequest compile{
-      {"source", "kernel", "hash", {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
+      {"source", "kernel", "hash", {}, {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
   return {
       message::Load{sample_image()},
       message::Unload{KernelHandle{1}},

@@ -38,7 +38,7 @@ class Progress : public tuner::EvolveListener {
   void on_final(const db::TrialRow& trial, int done, int of) override;
 
  private:
-  void show(const std::string& line, bool important);
+  void show(const std::string& said, bool important);
 
   const tuner::EvolveOptions& options_;
   std::string kind_;
