@@ -4,8 +4,9 @@ set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
 
-small_space small.yaml
-search=("$program" evolve --space small.yaml --seed 1 --budget 4 --device emulator:l4)
+scale_space
+printf '// %060000d\n' 0 >>mine.cu  # an export of it is larger than 40 KiB
+search=("$program" evolve --space scale.yaml --seed 1 --budget 2 --no-finals --device emulator:l4)
 # limited OPTION... -- COMMAND: ulimit OPTION..., then the command, as `try` does. What it says goes through pipes,
 # which have no size.
 limited() {
