@@ -1,5 +1,7 @@
 #include "engine/kernel/compile/compiler_headers.hpp"
 
+#include <algorithm>
+
 #include "engine/util/environment.hpp"
 
 namespace fa_tune::kernel {
@@ -198,6 +200,27 @@ const std::vector<HeaderText>& host_headers() {
     return list;
   }();
   return all;
+}
+
+std::vector<std::string> headers_nvcc_includes(const std::string& log) {
+  struct Names {
+    const char* header;
+    std::vector<const char*> names;
+  };
+  static const std::vector<Names> all = {
+      {"stdint.h",
+       {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
+        "intptr_t", "uintptr_t"}},
+      {"math.h", {"INFINITY", "NAN", "HUGE_VAL", "M_PI", "M_PI_2", "M_PI_4", "M_E", "M_SQRT1_2"}},
+      {"limits.h", {"CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LLONG_MAX", "ULLONG_MAX"}},
+      {"stddef.h", {"NULL", "offsetof"}}};
+  std::vector<std::string> headers;
+  for (const auto& [header, names] : all)
+    if (std::ranges::any_of(names, [&](const std::string& name) {
+          return log.contains("identifier \"" + name + "\" is undefined");
+        }))
+      headers.emplace_back(header);
+  return headers;
 }
 
 namespace fs = std::filesystem;

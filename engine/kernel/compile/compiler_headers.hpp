@@ -18,6 +18,10 @@ struct HeaderText {
 };
 const std::vector<HeaderText>& host_headers();
 
+// Those of them that have what a compiler's log calls undefined, among the names that nvcc brings
+// along: files that were written for nvcc use int64_t or INFINITY without an #include.
+std::vector<std::string> headers_nvcc_includes(const std::string& log);
+
 // The toolkit's folder of headers that belongs to an NVRTC: beside the folder it lies in, as in a
 // toolkit and in NVIDIA's wheels; FA_TUNE_CUDA_INCLUDE names another. Empty where there is none.
 std::filesystem::path toolkit_headers(const std::filesystem::path& nvrtc);

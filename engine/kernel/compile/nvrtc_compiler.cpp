@@ -1,6 +1,7 @@
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -112,6 +113,11 @@ class NvrtcCompiler final : public Compiler {
   CompileOutcome compile(const CompileRequest& request) override;
 
  private:
+  struct Attempt {
+    std::unique_ptr<Program> program;
+    Nvrtc::Result result{};
+  };
+  Attempt attempt(const CompileRequest& request, const std::vector<std::string>& headers) const;
   std::vector<std::string> options(const CompileRequest& request) const;
   CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
 
@@ -159,19 +165,41 @@ bool is_mangled(const Source& source, const std::string& kernel) {
   return !is_identifier(kernel) || source.text.find("extern \"C\"") == std::string::npos;
 }
 
+// `headers`: before the source, as by #include.
+NvrtcCompiler::Attempt NvrtcCompiler::attempt(const CompileRequest& request,
+                                              const std::vector<std::string>& headers) const {
+  const Source& source = request.source;
+  const bool has_headers = includes_any(source) || !headers.empty();
+  Attempt made{std::make_unique<Program>(library_.functions, source.text, unit_name(source.kernel),
+                                         has_headers ? host_headers() : std::vector<HeaderText>{})};
+  if (is_mangled(source, source.kernel)) made.program->name(source.kernel);
+  for (const std::string& name : source.more)
+    if (is_mangled(source, name)) made.program->name(name);
+  std::vector<std::string> list = options(request);
+  for (const std::string& header : headers) list.push_back("--pre-include=" + header);
+  made.result = made.program->compile(list);
+  return made;
+}
+
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const Stopwatch watch;
   const std::string kernel = request.source.kernel;
   std::vector<std::string> names = {kernel};
   names.insert(names.end(), request.source.more.begin(), request.source.more.end());
-  Program program(library_.functions, request.source.text, unit_name(kernel),
-                  includes_any(request.source) ? host_headers() : std::vector<HeaderText>{});
-  const auto mangled = [&](const std::string& name) { return is_mangled(request.source, name); };
-  for (const std::string& name : names)
-    if (mangled(name)) program.name(name);
-  const Nvrtc::Result result = program.compile(options(request));
+  std::vector<std::string> headers;
+  Attempt made = attempt(request, headers);
+  while (made.result != Nvrtc::kSuccess) {
+    const std::size_t before = headers.size();
+    for (const std::string& lacks : headers_nvcc_includes(made.program->log()))
+      if (std::ranges::find(headers, lacks) == headers.end()) headers.push_back(lacks);
+    if (headers.size() == before) break;
+    made = attempt(request, headers);
+  }
+  const Program& program = *made.program;
+  const Nvrtc::Result result = made.result;
   const auto name_in_code = [&](const std::string& name) {
-    return mangled(name) && result == Nvrtc::kSuccess ? program.lowered(name) : name;
+    return is_mangled(request.source, name) && result == Nvrtc::kSuccess ? program.lowered(name)
+                                                                         : name;
   };
   LogFacts facts = read_compiler_log(program.log(), name_in_code(kernel));
   if (result != Nvrtc::kSuccess) return std::unexpected(failure(program, result, facts));

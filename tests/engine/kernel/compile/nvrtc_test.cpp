@@ -178,6 +178,24 @@ TEST_CASE("NVRTC: a kernel of C++ is found by its name, and an instance of a tem
   CHECK(instance != entry(text, "a::k<5, float>"));
 }
 
+TEST_CASE("NVRTC: what nvcc brings along without an #include is there") {
+  const std::string body =
+      "template <int N> __global__ void k(int64_t* at, float* x) {\n"
+      "  if (*x == INFINITY) *at = INT_MAX; else x[*at] = M_PI * N; }\n";
+  const Compiled without = compiled(request(body, "k<2>"));
+  CHECK(without.image.kernel.starts_with("_Z1kILi2E"));
+  const Compiled with = compiled(
+      request("#include <limits.h>\n#include <math.h>\n#include <stdint.h>\n" + body, "k<2>"));
+  CHECK(without.code_hash == with.code_hash);
+  // A type of the source's own stays what it is.
+  CHECK(nvrtc().compile(
+      request("typedef long int64_t;\n__global__ void k(int64_t* x) { *x = 1; }", "k")));
+  const auto other =
+      nvrtc().compile(request("__global__ void k(int64_t* x) { *x = nothing; }", "k"));
+  REQUIRE(!other);
+  CHECK(other.error().message.find("identifier \"nothing\" is undefined") != std::string::npos);
+}
+
 TEST_CASE("NVRTC: several kernels of one source, each with what it takes") {
   CompileRequest both = request(
       "template <int n> __global__ void first(int* x) { __shared__ int y[n]; y[threadIdx.x] = *x;"
