@@ -1,7 +1,9 @@
 #include "engine/kernel/compile/compiler_headers.hpp"
 
 #include <algorithm>
+#include <string_view>
 
+#include "engine/source/identifier_substitution.hpp"
 #include "engine/util/environment.hpp"
 
 namespace fa_tune::kernel {
@@ -202,24 +204,50 @@ const std::vector<HeaderText>& host_headers() {
   return all;
 }
 
-std::vector<std::string> headers_nvcc_includes(const std::string& log) {
-  struct Names {
-    const char* header;
-    std::vector<const char*> names;
-  };
-  static const std::vector<Names> all = {
+namespace {
+
+struct NamesOfHeader {
+  const char* header;
+  const char* stem;  // in <math.h> and in <cmath>
+  std::vector<std::string_view> names;
+};
+
+// Whether the name that ends at `end` is defined there and not used.
+bool is_defined(std::string_view text, std::string_view before, std::size_t end) {
+  if (before == "define" || before == "using" || before == "ifndef") return true;
+  const std::size_t next = text.find_first_not_of(" \t\n", end);
+  if (next == std::string_view::npos || text[next] != ';') return false;
+  const std::size_t statement = text.find_last_of(";}", end - 1);
+  const std::size_t begin = statement == std::string_view::npos ? 0 : statement + 1;
+  return text.substr(begin, end - begin).contains("typedef");
+}
+
+}  // namespace
+
+std::vector<std::string> headers_nvcc_includes(const std::string& text) {
+  static const std::vector<NamesOfHeader> all = {
       {"stdint.h",
+       "stdint",
        {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
         "intptr_t", "uintptr_t"}},
-      {"math.h", {"INFINITY", "NAN", "HUGE_VAL", "M_PI", "M_PI_2", "M_PI_4", "M_E", "M_SQRT1_2"}},
-      {"limits.h", {"CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LLONG_MAX", "ULLONG_MAX"}},
-      {"stddef.h", {"NULL", "offsetof"}}};
+      {"math.h", "math", {"INFINITY", "NAN", "HUGE_VAL", "M_PI", "M_PI_2", "M_PI_4", "M_E"}},
+      {"limits.h", "limits", {"CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LLONG_MAX"}},
+      {"stddef.h", "stddef", {"NULL", "offsetof"}}};
   std::vector<std::string> headers;
-  for (const auto& [header, names] : all)
-    if (std::ranges::any_of(names, [&](const std::string& name) {
-          return log.contains("identifier \"" + name + "\" is undefined");
-        }))
-      headers.emplace_back(header);
+  for (const auto& [header, stem, names] : all) {
+    if (text.contains(stem)) continue;
+    bool used = false, defined = false;
+    std::string_view before;
+    for (auto word = source::next_word(text, 0); word;
+         word = source::next_word(text, word->end())) {
+      if (std::ranges::find(names, word->text) != names.end()) {
+        used = true;
+        defined |= is_defined(text, before, word->end());
+      }
+      before = word->text;
+    }
+    if (used && !defined) headers.emplace_back(header);
+  }
   return headers;
 }
 

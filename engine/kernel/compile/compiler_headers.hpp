@@ -18,9 +18,9 @@ struct HeaderText {
 };
 const std::vector<HeaderText>& host_headers();
 
-// Those of them that have what a compiler's log calls undefined, among the names that nvcc brings
-// along: files that were written for nvcc use int64_t or INFINITY without an #include.
-std::vector<std::string> headers_nvcc_includes(const std::string& log);
+// Those of them whose names a CUDA text uses without an #include, as nvcc lets it: int64_t,
+// INFINITY. A name that the text defines is its own.
+std::vector<std::string> headers_nvcc_includes(const std::string& text);
 
 // The toolkit's folder of headers that belongs to an NVRTC: beside the folder it lies in, as in a
 // toolkit and in NVIDIA's wheels; FA_TUNE_CUDA_INCLUDE names another. Empty where there is none.

@@ -1,7 +1,6 @@
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -113,12 +112,7 @@ class NvrtcCompiler final : public Compiler {
   CompileOutcome compile(const CompileRequest& request) override;
 
  private:
-  struct Attempt {
-    std::unique_ptr<Program> program;
-    Nvrtc::Result result{};
-  };
-  Attempt attempt(const CompileRequest& request, const std::vector<std::string>& headers) const;
-  std::vector<std::string> options(const CompileRequest& request) const;
+  std::vector<std::string> options(const CompileRequest& request, bool with_headers) const;
   CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
 
   NvrtcLibrary library_;
@@ -126,16 +120,17 @@ class NvrtcCompiler final : public Compiler {
   std::string version_;
 };
 
-bool includes_any(const Source& source) { return source.text.contains("include"); }
+bool includes_any(const std::string& text) { return text.contains("include"); }
 
 // With a real architecture NVRTC makes machine code and keeps the PTX on the way, so that one
 // compile serves the emulator and still says what ptxas thinks of the kernel.
-std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
+std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request,
+                                                bool with_headers) const {
   std::vector<std::string> list = {"--gpu-architecture=" + request.arch, "--std=c++17",
                                    "--ptxas-options=-v", "-default-device"};
   // Sources are flat: what lies in the working folder must not change what is compiled.
   if (library_.major >= 13) list.emplace_back("--no-source-include");
-  if (includes_any(request.source)) list.insert(list.end(), includes_.begin(), includes_.end());
+  if (with_headers) list.insert(list.end(), includes_.begin(), includes_.end());
   list.insert(list.end(), request.options.begin(), request.options.end());
   return list;
 }
@@ -165,20 +160,12 @@ bool is_mangled(const Source& source, const std::string& kernel) {
   return !is_identifier(kernel) || source.text.find("extern \"C\"") == std::string::npos;
 }
 
-// `headers`: before the source, as by #include.
-NvrtcCompiler::Attempt NvrtcCompiler::attempt(const CompileRequest& request,
-                                              const std::vector<std::string>& headers) const {
-  const Source& source = request.source;
-  const bool has_headers = includes_any(source) || !headers.empty();
-  Attempt made{std::make_unique<Program>(library_.functions, source.text, unit_name(source.kernel),
-                                         has_headers ? host_headers() : std::vector<HeaderText>{})};
-  if (is_mangled(source, source.kernel)) made.program->name(source.kernel);
-  for (const std::string& name : source.more)
-    if (is_mangled(source, name)) made.program->name(name);
-  std::vector<std::string> list = options(request);
-  for (const std::string& header : headers) list.push_back("--pre-include=" + header);
-  made.result = made.program->compile(list);
-  return made;
+// With what nvcc would have included; its lines have the numbers that they had.
+std::string text_for_nvrtc(const Source& source) {
+  std::string text;
+  for (const std::string& header : headers_nvcc_includes(source.text))
+    text += "#include <" + header + ">\n";
+  return text.empty() ? source.text : text + "#line 1\n" + source.text;
 }
 
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
@@ -186,20 +173,15 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const std::string kernel = request.source.kernel;
   std::vector<std::string> names = {kernel};
   names.insert(names.end(), request.source.more.begin(), request.source.more.end());
-  std::vector<std::string> headers;
-  Attempt made = attempt(request, headers);
-  while (made.result != Nvrtc::kSuccess) {
-    const std::size_t before = headers.size();
-    for (const std::string& lacks : headers_nvcc_includes(made.program->log()))
-      if (std::ranges::find(headers, lacks) == headers.end()) headers.push_back(lacks);
-    if (headers.size() == before) break;
-    made = attempt(request, headers);
-  }
-  const Program& program = *made.program;
-  const Nvrtc::Result result = made.result;
+  const std::string text = text_for_nvrtc(request.source);
+  Program program(library_.functions, text, unit_name(kernel),
+                  includes_any(text) ? host_headers() : std::vector<HeaderText>{});
+  const auto mangled = [&](const std::string& name) { return is_mangled(request.source, name); };
+  for (const std::string& name : names)
+    if (mangled(name)) program.name(name);
+  const Nvrtc::Result result = program.compile(options(request, includes_any(text)));
   const auto name_in_code = [&](const std::string& name) {
-    return is_mangled(request.source, name) && result == Nvrtc::kSuccess ? program.lowered(name)
-                                                                         : name;
+    return mangled(name) && result == Nvrtc::kSuccess ? program.lowered(name) : name;
   };
   LogFacts facts = read_compiler_log(program.log(), name_in_code(kernel));
   if (result != Nvrtc::kSuccess) return std::unexpected(failure(program, result, facts));
