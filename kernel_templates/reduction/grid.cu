@@ -5,32 +5,11 @@
 // THREADS of a block; VECTOR: elements that a load takes; UNROLL: loads that a thread has under
 // way; LOAD: whether the caches are told that an element is used once.
 
-#include "defaults.cuh"
+#include "words.cuh"
 
 enum class Use { cached, once };
 
 constexpr int warps = THREADS / 32;
-
-template <int kElements>
-struct WordsOf;
-template <>
-struct WordsOf<1> {
-  using Type = float;
-};
-template <>
-struct WordsOf<2> {
-  using Type = float2;
-};
-template <>
-struct WordsOf<4> {
-  using Type = float4;
-};
-using Words = WordsOf<VECTOR>::Type;
-
-union Loaded {
-  Words words;
-  float at[VECTOR];
-};
 
 __device__ __forceinline__ float sum_of_piece(const float* x, long long piece) {
   const Words* from = reinterpret_cast<const Words*>(x) + piece;

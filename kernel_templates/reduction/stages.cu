@@ -5,28 +5,7 @@
 // THREADS of a block; PARTS: blocks of the first kernel; VECTOR: elements that a load takes;
 // LAST_THREADS: of the one block of the second kernel.
 
-#include "defaults.cuh"
-
-template <int kElements>
-struct WordsOf;
-template <>
-struct WordsOf<1> {
-  using Type = float;
-};
-template <>
-struct WordsOf<2> {
-  using Type = float2;
-};
-template <>
-struct WordsOf<4> {
-  using Type = float4;
-};
-using Words = WordsOf<VECTOR>::Type;
-
-union Loaded {
-  Words words;
-  float at[VECTOR];
-};
+#include "words.cuh"
 
 // Of all threads; the first one gets it.
 template <int kThreads>

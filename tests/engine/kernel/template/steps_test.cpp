@@ -96,7 +96,7 @@ TEST_CASE("steps: a template of one kernel is planned as ever, and may have work
 TEST_CASE("steps: names of arguments, fills and copies are looked up, parameters found") {
   const Template loaded = of_steps(kSteps);
   CHECK_NOTHROW(loaded.require_known({"x", "y", "total", "extra"}));
-  const auto unknown = [&](std::vector<std::string> names) {
+  const auto unknown = [&](const std::vector<std::string>& names) {
     try {
       loaded.require_known(names);
     } catch (const UserError& error) {
