@@ -65,7 +65,7 @@ class Noise {
     std::vector<std::vector<double>> sampled;  // of a draw, errors of some elements
     int draws = 0;
 
-    // Errors are one run less another; of each so manieth one is kept, of none if `stride` is 0.
+    // Errors are one run less another. Every `stride`th one is kept, none if `stride` is 0.
     void add(std::size_t stride, DType type, std::span<const std::byte> run,
              std::span<const std::byte> in_double);
   };
