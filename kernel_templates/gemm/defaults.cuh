@@ -54,7 +54,7 @@
 #define EPILOGUE direct
 #endif
 
-// split_k.cu
+// split_k.cu and split_k_wgmma.cu
 #ifndef SPLIT
 #define SPLIT 4
 #endif

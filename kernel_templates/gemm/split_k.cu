@@ -1,8 +1,8 @@
 // C = A B^T where k is long and C is small: as in mma.cu, but SPLIT blocks share the depth of a tile,
-// so that there is work for all SMs. Each leaves its sums in `partials`, which is SPLIT x m x n, and
-// a second kernel adds these in their order, the same each time. SUM_THREADS: of its blocks.
+// so that there is work for all SMs. Each leaves its sums in `partials`.
 
 #include "mma.cu"
+#include "split_k_sum.cuh"
 
 __global__ void __launch_bounds__(kThreads)
     gemm_split_k(const Element* A, const Element* B, float* partials, int m, int n, int k) {
@@ -56,21 +56,4 @@ __global__ void __launch_bounds__(kThreads)
               make_float2(sums[i][j][2 * half], sums[i][j][2 * half + 1]);
       }
     }
-}
-
-// Two elements a thread.
-__global__ void __launch_bounds__(SUM_THREADS)
-    gemm_split_k_sum(const float* partials, Element* C, int m, int n) {
-  const long long pairs = (long long)m * n / 2;
-  const long long pair = (long long)blockIdx.x * SUM_THREADS + threadIdx.x;
-  if (pair >= pairs) return;
-  const float2* from = reinterpret_cast<const float2*>(partials) + pair;
-  float2 sum = from[0];
-#pragma unroll
-  for (int part = 1; part < SPLIT; ++part) {
-    const float2 next = from[part * pairs];
-    sum.x += next.x;
-    sum.y += next.y;
-  }
-  reinterpret_cast<unsigned*>(C)[pair] = pack(sum.x, sum.y);
 }

@@ -46,7 +46,7 @@ using Place = PipelineState<STAGES>;
 // What a cluster makes at a time: a column of CLUSTER tiles.
 struct Columns {
   int down, across;  // how many there are
-  int steps;         // of 64 along k
+  int first, steps;  // of 64 along k: where these blocks begin, and how many they add up
 
   __device__ __forceinline__ int count() const { return down * across; }
   // Where the `index`-th is, in units of its own size.
@@ -72,12 +72,13 @@ __device__ __forceinline__ void copy_tiles(unsigned base, const TensorMap& a_map
       const unsigned a = base + place.slot * kStageBytes, b = a + kABytes;
       wait_for(base + kEmpty + 8 * place.slot, place.parity ^ 1);
       arrive_and_expect(full, kStageBytes);
-      load_box(a, a_map, full, i * kDepth, row * kRows);
+      const int from = (columns.first + i) * kDepth;
+      load_box(a, a_map, full, from, row * kRows);
       if (CLUSTER == 1) {
-        load_box(b, b_map, full, i * kDepth, column * BLOCK_N);
+        load_box(b, b_map, full, from, column * BLOCK_N);
       } else {
         constexpr int kPart = BLOCK_N / CLUSTER;
-        load_box_for((1 << CLUSTER) - 1, b + rank * kPart * 128, b_map, full, i * kDepth,
+        load_box_for((1 << CLUSTER) - 1, b + rank * kPart * 128, b_map, full, from,
                      column * BLOCK_N + rank * kPart);
       }
       place.advance();
@@ -132,8 +133,10 @@ __device__ __forceinline__ void multiply(unsigned base, int consumer, int steps,
   release(base, last);
 }
 
-__device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int top, int left, int m,
-                                             int n) {
+// Calls `write(row, column, a, b)` for each two sums of a thread that lie beside each other in C.
+template <typename Write>
+__device__ __forceinline__ void for_pairs(const Sums& sums, int top, int left, int m, int n,
+                                          const Write& write) {
   const int thread = threadIdx.x % kGroupThreads;
 #pragma unroll
   for (int r = 0; r < ROWS_64; ++r)
@@ -146,10 +149,16 @@ __device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int t
         const int column = left + i * 8 + thread % 4 * 2;
         // n is a multiple of 8, as tensor maps ask for.
         if (column < n)
-          *reinterpret_cast<unsigned*>(C + (long long)row * n + column) =
-              pack(sums[r][4 * i + 2 * half], sums[r][4 * i + 2 * half + 1]);
+          write(row, column, sums[r][4 * i + 2 * half], sums[r][4 * i + 2 * half + 1]);
       }
     }
+}
+
+__device__ __forceinline__ void write_direct(Element* C, const Sums& sums, int top, int left, int m,
+                                             int n) {
+  for_pairs(sums, top, left, m, n, [&](int row, int column, float a, float b) {
+    *reinterpret_cast<unsigned*>(C + (long long)row * n + column) = pack(a, b);
+  });
 }
 
 // In panels of 64 rows x 64 columns, 128 bytes a row, swizzled as the copy engine reads them.
@@ -185,11 +194,7 @@ __device__ __forceinline__ void write_staged(unsigned base, const TensorMap& c_m
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
-    gemm_wgmma(const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map,
-               const __grid_constant__ TensorMap C_map, Element* C, int m, int n, int k) {
-  extern __shared__ __align__(1024) unsigned char shared[];
-  const unsigned base = shared_address(shared);
+__device__ __forceinline__ void begin_barriers(unsigned base) {
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < STAGES; ++slot) {
       init_mbarrier(base + kFull + 8 * slot, 1);
@@ -201,10 +206,18 @@ __global__ void __launch_bounds__(kThreads)
     sync_cluster();
   else
     __syncthreads();
+}
+
+__global__ void __launch_bounds__(kThreads)
+    gemm_wgmma(const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map,
+               const __grid_constant__ TensorMap C_map, Element* C, int m, int n, int k) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const unsigned base = shared_address(shared);
+  begin_barriers(base);
 
   const unsigned rank = CLUSTER > 1 ? cluster_rank() : 0;
   const Columns columns{(m + kRows * CLUSTER - 1) / (kRows * CLUSTER), (n + BLOCK_N - 1) / BLOCK_N,
-                        (k + kDepth - 1) / kDepth};
+                        0, (k + kDepth - 1) / kDepth};
   const int group = threadIdx.x / kGroupThreads;
   if (group == 0) {
     if constexpr (CONSUMERS > 1) give_registers<kFewRegisters>();

@@ -10,7 +10,7 @@ import re
 import torch
 import yaml
 
-from gpu_kernel import Kernel, Scope, compile_cubin
+from gpu_kernel import Kernel, Scope, compile_cubin, target_facts
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32}
 SCALARS = {"i32": ctypes.c_int32, "f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -65,19 +65,39 @@ def filled(argument, shape, device):
     return (torch.randn(shape, device=device) * how[1] + how[0]).to(dtype)
 
 
+def mangled(names, plain, path):
+    """The one of these names that is the kernel `plain` (Itanium C++ ABI)."""
+    found = [name for name in names if name == plain or name.startswith(f"_Z{len(plain)}{plain}")]
+    if len(found) != 1:
+        raise SystemExit(f"{path}: expected one kernel {plain}, found {', '.join(names)}")
+    return found[0]
+
+
 def bound_kernel(path, export, problem):
-    """A function that launches the exported kernel on the problem's tensors."""
+    """A function that launches the exported kernel, or its kernels in their order, on the problem's tensors."""
     manifest = yaml.safe_load("\n".join(export["manifest"]))
     if manifest.get("options"):
         raise SystemExit(f"{path}: this script passes no compiler options on")
     cubin, log = compile_cubin(path, arch=manifest.get("arch"))
     names = re.findall(r"Compiling entry function '(\w+)'", log)
-    plain = manifest["kernel"]
-    mangled = f"_Z{len(plain)}{plain}"  # Itanium C++ ABI
-    function = [name for name in names if name == plain or name.startswith(mangled)]
-    if len(function) != 1:
-        raise SystemExit(f"{path}: expected one kernel {plain}, found {', '.join(names)}")
-    manifest["kernel"] = function[0]
-    manifest.setdefault("arguments", problem.names())
-    kernel = Kernel(manifest, cubin, export["config"], export["target"])
-    return kernel.bind(problem.tensors, problem.scalars, problem.sizes)
+    scope = Scope(manifest, export["config"], problem.sizes, target_facts(export["target"]))
+    tensors = problem.tensors | {
+        name: torch.empty([int(scope.value(size)) for size in entry["shape"]], dtype=DTYPES[entry["type"]], device="cuda")
+        for name, entry in manifest.get("workspaces", {}).items()
+    }
+    calls = []
+    for step in manifest.get("steps", [manifest]):
+        if "kernel" not in step or "when" in step:
+            raise SystemExit(f"{path}: this script launches kernels only, and each of them")
+        one = manifest | step | {"kernel": mangled(names, step["kernel"], path)}
+        one.setdefault("arguments", problem.names())
+        kernel = Kernel(one, cubin, export["config"], export["target"])
+        calls.append(kernel.bind(tensors, problem.scalars, problem.sizes))
+    if len(calls) == 1:
+        return calls[0]
+
+    def call():
+        for each in calls:
+            each()
+
+    return call

@@ -83,6 +83,7 @@ RIVALS = {
     "rmsnorm": rmsnorm,
     "reduction": reduction,
     "gemm": gemm,
+    "gemm_split_k": gemm,
     "nbody": nbody,
     "convolution": convolution,
 }

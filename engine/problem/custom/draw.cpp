@@ -31,6 +31,7 @@ struct Draw {
   double drawn = 0;       // by the distribution: deviations, or a share of what it covers
   double large = 0;       // in [0, 1): the lowest are of the few
   double row = 0;         // its row's, in [0, 1)
+  double nearer = 1;      // by what rows of equal or low elements lie nearer to 0, of long ones
   bool low = false;       // whether its row is far below zero, of large logits
   bool outliers = false;  // whether its tensor has some, of large logits
 };
@@ -74,11 +75,11 @@ double normal_value(DType type, const Distribution& fill, Inputs inputs, const D
     const bool narrow = type == DType::f16 || size_of(type) == 1;
     const double spread = narrow ? kLowSpreadOfHalf : kLowSpread;
     if (draw.low && is_centred(fill))
-      deviations = -kLow - spread * std::abs(draw.drawn);
+      deviations = draw.nearer * (-kLow - spread * std::abs(draw.drawn));
     else if (draw.outliers && draw.large < 1.0 / 64)
       deviations *= 30;
   }
-  if (inputs == Inputs::distinct_rows) deviations = 4 * draw.row - 2;
+  if (inputs == Inputs::distinct_rows) deviations = draw.nearer * (4 * draw.row - 2);
   // Where it has numbers of one sign alone they keep it.
   if (inputs == Inputs::extreme && draw.large < 1.0 / 64)
     deviations = (draw.drawn < 0 ? -1 : 1) *
@@ -217,6 +218,11 @@ TensorDraw::LargeLogits TensorDraw::large_logits_of(const Tensor& tensor) const 
   return {.outliers = low_.empty(), .low_rows = tensor.name == low_};
 }
 
+double TensorDraw::nearer(std::size_t row_length) const {
+  constexpr double kLong = 6144;
+  return apart_ ? std::min(1.0, std::sqrt(kLong / static_cast<double>(row_length))) : 1;
+}
+
 // In pieces with seeds of their own, so that several threads can draw a large tensor.
 void TensorDraw::fill(Tensor& tensor, const Distribution& distribution) const {
   const LargeLogits logits = large_logits_of(tensor);
@@ -232,6 +238,7 @@ void TensorDraw::fill(Tensor& tensor, const Distribution& distribution) const {
     for (std::size_t at = i * piece; at < end;) {
       const std::size_t row = at / row_length;
       const Draw draw = {.row = share_of_row(row, seed_),
+                         .nearer = nearer(row_length),
                          .low = logits.low_rows && (row + first_low_) % 2 == 0,
                          .outliers = logits.outliers};
       for (const std::size_t end_of_row = std::min((row + 1) * row_length, end); at < end_of_row;

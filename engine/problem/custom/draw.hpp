@@ -33,9 +33,14 @@ class TensorDraw {
   // its range.
   LargeLogits large_logits_of(const Tensor& tensor) const;
 
+  // By what the rows of Inputs::distinct_rows and the low ones of large_logits are multiplied, at
+  // most 1: where fp16 has to hold sums of products of two rows, as many elements as a long row has
+  // would leave its range.
+  double nearer(std::size_t row_length) const;
+
   Inputs inputs_;
   std::uint64_t seed_;
-  bool apart_ = false;           // low rows and outliers, of large logits
+  bool apart_ = false;           // fp16 has to hold products of several tensors
   std::string low_;              // then the tensor with low rows, if one has
   std::uint64_t first_low_ = 0;  // low: rows whose number and this are even together
 };

@@ -109,6 +109,36 @@ TEST_CASE("custom: large logits have rows that are all far below zero, and rows 
   }
 }
 
+TEST_CASE("custom: products of long rows of the gate's own inputs stay in the range of fp16") {
+  const TuningTask task = test::task("gemm_split_k.yaml");
+  Constants shape = task.problem->shape();
+  shape["m"] = shape["n"] = 64;
+  const auto element = [](const problem::Tensor& tensor, std::size_t i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + i * sizeof bits, sizeof bits);
+    return from_f16(bits);
+  };
+  for (const std::int64_t k : {4096, 16384, 65536}) {
+    shape["k"] = k;
+    for (const Inputs inputs : {Inputs::distinct_rows, Inputs::large_logits, Inputs::tripled}) {
+      const Instance instance = task.problem->make(shape, inputs, 7);
+      double largest = 0;
+      for (std::size_t row = 0; row < 64; ++row)
+        for (std::size_t column = 0; column < 8; ++column) {
+          double sum = 0;
+          for (std::int64_t i = 0; i < k; ++i)
+            sum += element(instance.tensors[0], row * k + i) *
+                   element(instance.tensors[1], column * k + i);
+          largest = std::max(largest, std::abs(sum));
+        }
+      CAPTURE(k);
+      CAPTURE(to_text(inputs));
+      CHECK(largest < 60000);
+      CHECK(largest > 100);
+    }
+  }
+}
+
 TEST_CASE("custom: integers that nobody writes are found where they are -1") {
   const test::CustomSpace place;
   test::write_text(place.folder() / "plain.cu",
