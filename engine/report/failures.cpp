@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -116,13 +118,14 @@ std::string common_failures(const db::RunRow& run, std::size_t trials,
   if (groups.empty()) return {};
   std::string text = fmt::format("\n{} of {} trials failed{}:\n", failed_of(groups), trials,
                                  groups.size() > 2 ? ", most of them for these reasons" : "");
-  for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 2); ++i) {
-    const FailureGroup& group = groups[i];
+  const auto shown = std::span(groups).first(std::min<std::size_t>(groups.size(), 2));
+  std::size_t longest = 0;
+  for (const FailureGroup& group : shown) longest = std::max(longest, group.stage.size());
+  for (const FailureGroup& group : shown)
     text += labelled("  ", fmt::format("{:>5} at {}", group.count, group.stage),
                      fmt::format("{}, as trial {}: {}", group.finding, group.example,
                                  printable(group.message, kMostMessage)),
-                     18);
-  }
+                     11 + longest);
   return text + fmt::format("  all reasons: fa-tune failures --run {} --db {}\n", run.id, db);
 }
 

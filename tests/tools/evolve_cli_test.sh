@@ -198,7 +198,7 @@ try "$program" evolve --db six.db --space scale.yaml --device emulator:l4 --budg
 check 'a space is gone through' equal "$status" 0
 check 'which is said' contains "$out" 'All 6 valid configs of the space were tried.'
 check 'so are the reasons of failures' contains "$out" '2 of 6 trials failed:'
-check 'in words' contains "$out" '2 at gate     not_finite, as trial '
+check 'in words' contains "$out" '2 at gate  not_finite, as trial '
 try "$program" failures --db six.db
 check 'failures lists them' equal "$status$(grep -c '^ *2  gate   not_finite ' "$out")" 01
 try "$program" failures --db six.db --format json

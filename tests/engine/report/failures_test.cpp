@@ -55,6 +55,11 @@ TEST_CASE("failures: the commonest reason first, shown by what most of its trial
       1 at gate     wrong, as trial 2: y[7] = 0.5, expected 2
   all reasons: fa-tune failures --run 1 --db a.db
 )");
+  // A long name of a stage has its space too.
+  const auto alone = std::vector{groups[2]};
+  CHECK(
+      common_failures(*store.run(run), 6, alone, "a.db").find(" at resources  spill, as trial 6") !=
+      std::string::npos);
   CHECK(
       failures_text(*store.run(run), 6, groups, "a.db") ==
       R"(run 1, l4: attention B=1 D=64 H=8 Lq=512 causal=true on emulator of NVIDIA L4 (emulator:l4, sm_89),
