@@ -20,37 +20,37 @@ struct CxxType {
   const char* map_type;
 };
 
-CxxType cxx_type(problem::DType type) {
+CxxType cxx_type(DType type) {
   switch (type) {
-    case problem::DType::f16:
+    case DType::f16:
       return {"__half", "struct __half;\n", "CU_TENSOR_MAP_DATA_TYPE_FLOAT16"};
-    case problem::DType::bf16:
+    case DType::bf16:
       return {"__nv_bfloat16", "struct __nv_bfloat16;\n", "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16"};
-    case problem::DType::e4m3:
+    case DType::e4m3:
       return {"__nv_fp8_e4m3", "struct __nv_fp8_e4m3;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case problem::DType::e5m2:
+    case DType::e5m2:
       return {"__nv_fp8_e5m2", "struct __nv_fp8_e5m2;\n", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case problem::DType::f64:
+    case DType::f64:
       return {"double", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT64"};
-    case problem::DType::i8:
+    case DType::i8:
       return {"std::int8_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case problem::DType::u8:
+    case DType::u8:
       return {"std::uint8_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case problem::DType::boolean:
+    case DType::boolean:
       return {"bool", "", "CU_TENSOR_MAP_DATA_TYPE_UINT8"};
-    case problem::DType::i16:
+    case DType::i16:
       return {"std::int16_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT16"};
-    case problem::DType::u16:
+    case DType::u16:
       return {"std::uint16_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT16"};
-    case problem::DType::i32:
+    case DType::i32:
       return {"std::int32_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT32"};
-    case problem::DType::u32:
+    case DType::u32:
       return {"std::uint32_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT32"};
-    case problem::DType::i64:
+    case DType::i64:
       return {"std::int64_t", "", "CU_TENSOR_MAP_DATA_TYPE_INT64"};
-    case problem::DType::u64:
+    case DType::u64:
       return {"std::uint64_t", "", "CU_TENSOR_MAP_DATA_TYPE_UINT64"};
-    case problem::DType::f32:
+    case DType::f32:
       break;
   }
   return {"float", "", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32"};
@@ -59,13 +59,12 @@ CxxType cxx_type(problem::DType type) {
 CxxType cxx_type(const problem::Tensor& tensor) {
   const CxxType number = cxx_type(tensor.type);
   if (!tensor.complex) return number;
-  if (tensor.type == problem::DType::f32) return {"float2", "struct float2;\n", number.map_type};
+  if (tensor.type == DType::f32) return {"float2", "struct float2;\n", number.map_type};
   return {"double2", "struct double2;\n", number.map_type};
 }
 
 bool is_option(const problem::Scalar& scalar) {
-  return scalar.plain() &&
-         (scalar.type == problem::DType::f32 || scalar.type == problem::DType::f64);
+  return scalar.plain() && (scalar.type == DType::f32 || scalar.type == DType::f64);
 }
 
 template <typename T>

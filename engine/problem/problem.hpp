@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/problem/dtype.hpp"
+#include "engine/model/dtype.hpp"
 #include "engine/source/source_lines.hpp"
 #include "engine/yaml/value.hpp"
 
@@ -53,7 +53,8 @@ struct Scalar {
   std::vector<std::byte> bytes;  // as the kernel takes it
   DType type = DType::i32;
   std::vector<ScalarPart> parts =
-      {};  // of a vector, a complex number or a struct, which has no type
+      {};            // of a vector, a complex number or a struct, which has no type
+  bool own = false;  // a template's, which follows from its config: nobody sets it
 
   bool plain() const { return parts.empty(); }
 };

@@ -126,9 +126,10 @@ std::string provenance(const ExportFacts& facts) {
                                       facts.left_open.empty() ? "" : "; " + facts.left_open));
   comment.fact("config", settings_text(facts.config.to_json()));
   for (const PlannedWorkspace& workspace : facts.workspaces)
-    comment.fact("workspace",
-                 fmt::format("{}: {} [{}], the host's to allocate; what is in it does not matter",
-                             workspace.name, workspace.type, fmt::join(workspace.dims, ", ")));
+    comment.fact(
+        "workspace",
+        fmt::format("{}: {} [{}], the host's to allocate; what is in it does not matter",
+                    workspace.name, type_name(workspace.type), fmt::join(workspace.dims, ", ")));
   for (std::size_t i = 0; i < facts.steps.size(); ++i) write_step(facts.steps[i], i + 1, comment);
   if (facts.steps.empty()) {
     const LaunchTexts launch = launch_texts(facts);

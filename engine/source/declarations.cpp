@@ -11,8 +11,8 @@ namespace {
 // How far a parameter list is followed: a text of nothing but their beginnings must not take long.
 constexpr std::size_t kLongestList = 4096;
 
-// The text with blanks in place of comments and of what is quoted. Lines stay where they are.
-std::string plain_text(std::string_view text) {
+// With blanks in place of comments and, where `quotes` says so, of what is quoted.
+std::string blanked(std::string_view text, bool quotes) {
   std::string plain(text);
   const auto blank = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < std::min(to, plain.size()); ++i)
@@ -33,7 +33,7 @@ std::string plain_text(std::string_view text) {
     } else {
       continue;
     }
-    blank(at, end);
+    if (quotes || text[at] == '/') blank(at, end);
     at = end - 1;
   }
   return plain;
@@ -41,7 +41,8 @@ std::string plain_text(std::string_view text) {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(plain_text(text)) {}
+  explicit Scanner(std::string_view text)
+      : text_(plain_text(text)), with_quotes_(blanked(text, false)) {}
 
   Declarations scan() {
     take_directives();
@@ -76,6 +77,7 @@ class Scanner {
         ++line;
       }
       take_directive(text_.substr(mark + 1, end - mark - 1), first);
+      take_include(std::string_view(with_quotes_).substr(mark + 1, end - mark - 1));
       for (std::size_t i = mark + 1; i < end; ++i)
         if (text_[i] != '\n') text_[i] = ' ';
       begin = end + 1;
@@ -96,6 +98,15 @@ class Scanner {
       for (auto each = name; each; each = next_word(text, each->end()))
         found_.conditions.try_emplace(std::string(each->text), line);
     }
+  }
+
+  void take_include(std::string_view text) {
+    const auto word = next_word(text, 0);
+    if (!word || word->text != "include") return;
+    const std::size_t open = skip_blanks(text, word->end());
+    if (open >= text.size() || (text[open] != '<' && text[open] != '"')) return;
+    const std::size_t close = text.find(text[open] == '<' ? '>' : '"', open + 1);
+    if (close != text.npos) found_.includes.emplace(text.substr(open + 1, close - open - 1));
   }
 
   bool is_macro(std::string_view name) const { return found_.macros.contains(std::string(name)); }
@@ -215,6 +226,7 @@ class Scanner {
   }
 
   std::string text_;
+  std::string with_quotes_;      // the same beginning, with what is quoted: names of headers
   std::size_t behind_list_ = 0;  // of the last template
   Declarations found_;
 };
@@ -222,5 +234,7 @@ class Scanner {
 }  // namespace
 
 Declarations declarations(std::string_view text) { return Scanner(text).scan(); }
+
+std::string plain_text(std::string_view text) { return blanked(text, true); }
 
 }  // namespace fa_tune::source

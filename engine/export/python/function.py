@@ -5,7 +5,8 @@ _GIVEN = [name for name, role in _ROLES.items() if role in ("input", "inout")]
 _RESULTS = [name for name, role in _ROLES.items() if role == "output"]
 _REALS = {}  # scalars that are no sizes: by name, of the first call
 for _argument in _CALLS[0]["arguments"]:
-    if "scalar" in _argument and _argument["type"] in ("f16", "bf16", "f32", "f64"):
+    is_own = _argument.get("own", False)  # the kernel's, which follows from how it was tuned
+    if "scalar" in _argument and not is_own and _argument["type"] in ("f16", "bf16", "f32", "f64"):
         _REALS[_argument["scalar"]] = _argument["value"]
 
 

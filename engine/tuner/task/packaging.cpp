@@ -94,6 +94,11 @@ void Packager::add(const Winner& winner) {
   std::vector<problem::Tensor> workspaces = gate::workspaces_of(gate::BoundKernel::of({}, planned));
   outline.tensors.insert(outline.tensors.end(), std::make_move_iterator(workspaces.begin()),
                          std::make_move_iterator(workspaces.end()));
+  for (PlannedScalar& scalar : planned.scalars)
+    outline.scalars.push_back({.name = std::move(scalar.name),
+                               .bytes = std::move(scalar.bytes),
+                               .type = scalar.type,
+                               .own = true});
   exports::PackagedCall call{.kernel = kernel_of(winner, *arch),
                              .shape = shape,
                              .given = winner.shape,

@@ -70,7 +70,7 @@ TEST_CASE("steps: they are planned in order, those whose condition does not hold
   CHECK(planned.steps[2] == PlannedStep(PlannedCopy{"parts", "y"}));
   const PlannedKernel last{1, {{1, 1, 1}, {64, 1, 1}, {}, 0}, {"parts", "total", "extra"}, {}};
   CHECK(planned.steps[3] == PlannedStep(last));
-  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"parts", "f32", {4, 7}}});
+  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"parts", DType::f32, {4, 7}}});
   CHECK(planned.kernels() == std::vector<PlannedKernel>{first, last});
 
   const PlannedLaunch one = loaded.require_plan(config_of(1, 1), kShape);
@@ -89,7 +89,7 @@ TEST_CASE("steps: a template of one kernel is planned as ever, and may have work
   CHECK(planned.steps.empty());
   CHECK(planned.config.grid.x == 3);
   CHECK(planned.kernels().size() == 1);
-  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"w", "i32", {5}}});
+  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"w", DType::i32, {5}}});
   CHECK(of_steps(one).render(config_of(3, 5), {}).more.empty());
 }
 
