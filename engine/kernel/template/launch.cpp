@@ -200,7 +200,7 @@ std::vector<PlannedScalar> Template::plan_scalars(
     if (std::ranges::none_of(kernels, takes_it)) continue;
     PlannedScalar& one = planned.emplace_back(scalar.name, scalar.type);
     one.bytes.resize(size_of(scalar.type));
-    expression::put_stated_number(scalar.value, scalar.type, scope, scalar.mark, scalar.name,
+    expression::put_stated_number(scalar.value, scalar.type, scope, scalar.value_mark, scalar.name,
                                   one.bytes.data());
   }
   return planned;

@@ -113,7 +113,7 @@ std::vector<Template::Scalar> Template::read_scalars(const YamlNode& node) {
     const DType type = number_type(entry.value.at("type"));
     scalars.push_back({entry.key, type,
                        expression::read_stated_number(entry.value.at("value"), type, "value"),
-                       entry.value.at("value").text_mark()});
+                       entry.key_mark, entry.value.at("value").text_mark()});
   }
   return scalars;
 }

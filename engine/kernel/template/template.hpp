@@ -277,7 +277,8 @@ class Template {
     std::string name;
     DType type = DType::i32;
     expression::StatedNumber value;
-    Mark mark = {};
+    Mark mark = {};  // of the name
+    Mark value_mark = {};
   };
   static Kernel read_kernel(const YamlNode& node);
   static Step read_step(const YamlNode& node);
