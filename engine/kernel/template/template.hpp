@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/expression/stated_number.hpp"
+#include "engine/kernel/template/formulas.hpp"
 #include "engine/model/bottleneck.hpp"
 #include "engine/model/kernel_image.hpp"
 #include "engine/source/compiler_policy.hpp"
@@ -196,6 +197,9 @@ class Template {
                                                  const Constants& constants) const;
   // The same where a config that cannot be launched is the user's mistake: throws UserError.
   PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
+  // How it is launched where sizes are known later. Throws UserError with the place of what then
+  // cannot be said: a tensor map, a `when` that rests on sizes.
+  LaunchFormulas formulas(const Config& config, const DerivedResidues& known) const;
   // Throws UserError where the text asks for a template parameter's #define, which is not there.
   void require_no_conditions() const;
   // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is

@@ -132,6 +132,9 @@ struct CustomSpec {
 // From the root of a space's text. Throws UserError with line and column.
 CustomSpec read_custom(const YamlNode& space);
 
+// What its arguments are at any sizes. Throws UserError with the place of what is of one size.
+SizeFormulas formulas_of(const CustomSpec& spec);
+
 // Sizes by their names or behind "problem."; they must outlive it.
 expression::Expression::Scope scope_of_sizes(const Constants& sizes);
 // The value of an expression of sizes. Throws UserError.
