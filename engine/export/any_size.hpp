@@ -24,6 +24,12 @@ struct AnySize {
   std::string gated;  // "n=17, n=4099": where it was gated beside the tuned shape
 };
 
+// CUDA C++ programming guide, "Technical specifications per compute capability".
+inline constexpr std::int64_t kMostGrid[] = {2147483647, 65535, 65535};
+inline constexpr std::int64_t kMostBlock[] = {1024, 1024, 64};
+inline constexpr std::int64_t kMostThreads = 1024;
+inline constexpr const char* kAxes = "xyz";
+
 // In the native dialect, for who reads a file: {"sizes": [...], "kernels": [{"grid", "block",
 // "cluster", "shared"}], "dims": {name: [...]}, "scalars": {name: ...}, "required": [...],
 // "gated"}.

@@ -1,6 +1,6 @@
 #include "engine/export/header_formulas.hpp"
 
-#include <iterator>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,12 +13,6 @@ namespace {
 
 using expression::Language;
 using expression::Residue;
-
-// CUDA C++ programming guide, "Technical specifications per compute capability".
-constexpr std::int64_t kMostGrid[] = {2147483647, 65535, 65535};
-constexpr std::int64_t kMostBlock[] = {1024, 1024, 64};
-constexpr std::int64_t kMostThreads = 1024;
-constexpr const char* kAxes = "xyz";
 
 std::string formula(const Residue& residue) {
   return residue.text(Language::cxx, [](const std::string& name) { return "of." + name; });
@@ -63,15 +57,19 @@ class Formulas {
 
  private:
   void require(const std::string& condition, const std::string& otherwise) {
-    body_ += fmt::format("  all.require({}, {});\n", condition, told(otherwise));
+    body_ += fmt::format("  all.require({},\n              {});\n", condition, told(otherwise));
   }
 
-  static std::string within(const Residue& residue, std::int64_t least, std::int64_t most,
-                            const std::string& what) {
-    return fmt::format("all.within({}, {}, {}, {})", formula(residue), literal_of(least),
-                       literal_of(most),
-                       told(fmt::format("{} is {}, which must be {} to {}", what,
-                                        residue.text(Language::native), least, most)));
+  void assign(const std::string& place, const std::string& cast, const Residue& residue,
+              std::int64_t least, std::int64_t most, const std::string& what) {
+    const std::string native = residue.text(Language::native);
+    const std::string otherwise =
+        most == INT64_MAX
+            ? fmt::format("{} = {} is beyond 64 bits", what, native)
+            : fmt::format("{} is {}, which must be {} to {}", what, native, least, most);
+    body_ +=
+        fmt::format("  at.{} = {}(\n      all.within({}, {}, {},\n                 {}));\n", place,
+                    cast, formula(residue), literal_of(least), literal_of(most), told(otherwise));
   }
 
   Residue bytes_of(const std::string& tensor) const {
@@ -89,8 +87,8 @@ class Formulas {
                                                     name, dim.text(Language::native)));
     const Residue bytes = bytes_of(name);
     if (bytes.names().empty()) return;
-    body_ += fmt::format("  at.bytes[{}] = static_cast<std::size_t>({});\n", i,
-                         within(bytes, 1, INT64_MAX, "the bytes of " + name));
+    assign(fmt::format("bytes[{}]", i), "static_cast<std::size_t>", bytes, 1, INT64_MAX,
+           "the bytes of " + name);
   }
 
   void add_scalar(const std::string& name, const Residue& residue, std::size_t at) {
@@ -101,24 +99,24 @@ class Formulas {
       least = static_cast<std::int64_t>(std::max<Wide>(lowest, INT64_MIN));
       most = static_cast<std::int64_t>(std::min<Wide>(highest, INT64_MAX));
     }
-    body_ += fmt::format("  at.values[{}] = bits_of<{}>({});\n", at, cxx_type(scalar.type).name,
-                         within(residue, least, most, name));
+    assign(fmt::format("values[{}]", at), fmt::format("bits_of<{}>", cxx_type(scalar.type).name),
+           residue, least, most, name);
   }
 
   void add_axes(const std::vector<Residue>& axes, const std::int64_t (&limits)[3],
-                const std::string& field, const std::string& what, std::size_t step) {
+                const std::string& field, const std::string& kernel, std::size_t step) {
     for (std::size_t i = 0; i < 3; ++i)
       if (axes[i].value() == nullptr)
-        body_ += fmt::format("  at.steps[{}].{}[{}] = static_cast<unsigned>({});\n", step, field, i,
-                             within(axes[i], 1, limits[i], fmt::format("{}.{}", what, kAxes[i])));
+        assign(fmt::format("steps[{}].{}[{}]", step, field, i), "static_cast<unsigned>", axes[i], 1,
+               limits[i], fmt::format("{}.{} of {}", field, kAxes[i], kernel));
   }
 
   void add_kernel(const PlannedKernel& planned, const kernel::KernelFormulas& kernel,
                   std::size_t step) {
     const KernelEntry entry = image_.entry(planned.entry);
     const std::string of = " of " + plain_name(entry.kernel);
-    add_axes(kernel.grid, kMostGrid, "grid", "grid" + of, step);
-    add_axes(kernel.block, kMostBlock, "block", "block" + of, step);
+    add_axes(kernel.grid, kMostGrid, "grid", plain_name(entry.kernel), step);
+    add_axes(kernel.block, kMostBlock, "block", plain_name(entry.kernel), step);
     const auto rests = [](const Residue& each) { return each.value() == nullptr; };
     if (std::ranges::any_of(kernel.block, rests))
       require(formula(kernel.block[0] * kernel.block[1] * kernel.block[2]) +
@@ -130,9 +128,8 @@ class Formulas {
         require(fmt::format("({}) % {} == 0", formula(kernel.grid[i]), formula(kernel.cluster[i])),
                 "the cluster must divide the grid" + of);
     if (rests(kernel.shared))
-      body_ += fmt::format(
-          "  at.steps[{}].shared = static_cast<unsigned>({});\n", step,
-          within(kernel.shared, 0, most_shared(call_, entry), "dynamic shared memory" + of));
+      assign(fmt::format("steps[{}].shared", step), "static_cast<unsigned>", kernel.shared, 0,
+             most_shared(call_, entry), "dynamic shared memory" + of);
   }
 
   void add_move(const PlannedStep& each, std::size_t step) {

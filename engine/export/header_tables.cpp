@@ -237,7 +237,7 @@ std::string HeaderTables::calls() const {
   }
   return fmt::format(
              "constexpr std::size_t most_maps = {}, most_arguments = {}, most_steps = {};\n"
-             "constexpr std::size_t tensor_count = {}, most_values = {};\n",
+             "constexpr std::size_t most_tensors = {}, most_values = {};\n",
              most_maps, most_arguments, most_steps, names_.tensors.size(), most_values) +
          std::string(computes ? cxx_number_part() : "") + std::string(cxx_launch_part()) + "\n" +
          code() + tables + "inline constexpr Call calls[] = {\n" + rows + "};\n";

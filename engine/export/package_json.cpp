@@ -62,7 +62,8 @@ Json argument_json(const PackagedCall& call, const PlannedKernel& kernel, const 
   if (tensor != nullptr) return {{"tensor", name}};
   if (const problem::Scalar* scalar = named(call.scalars, name)) {
     Json json{{"scalar", name}, {"type", type_of(*scalar)}, {"value", scalar_json(*scalar)}};
-    if (scalar->own) json["own"] = true;
+    const bool computed = call.any_size && call.any_size->scalars.contains(name);
+    if (scalar->own || computed) json["own"] = true;
     if (!scalar->plain() || is_small_float(scalar->type))
       for (const std::byte each : scalar->bytes)
         json["bytes"].push_back(std::to_integer<int>(each));

@@ -75,6 +75,7 @@ class ResidueMaker {
         fail(*node.children[from], "a formula has no text");
       require(children[from].type_, from);
     };
+    Residue::Type type = Residue::Type::boolean;
     switch (node.operation) {
       case Operation::logical_and:
       case Operation::logical_or:
@@ -91,7 +92,8 @@ class ResidueMaker {
         if (children[0].type_ != Residue::Type::boolean)
           fail(*node.children[0], "this is of another type");
         require_alike(1);
-        return combine(children[1].type_, node.operation, std::move(children));
+        type = children[1].type_;
+        break;
       case Operation::compare:
         require_alike(0);
         for (const ComparisonOperator each : node.comparisons)
@@ -104,9 +106,9 @@ class ResidueMaker {
         break;
       default:
         require(Residue::Type::integer);
-        return combine(Residue::Type::integer, node.operation, std::move(children));
+        type = Residue::Type::integer;
     }
-    return combine(Residue::Type::boolean, node.operation, std::move(children), node.comparisons);
+    return combine(type, node.operation, std::move(children), node.comparisons);
   }
 
   [[noreturn]] void fail(const Expression::Node& node, const std::string& message) const {
@@ -245,9 +247,15 @@ class ResidueText {
       return {(negated ? "!one_of(" : "one_of(") + at(node.children[0], choice) + ", " +
                   call("", list, "{", "}").text + ")",
               atom};
-    return {
-        at(node.children[0], sum) + (negated ? " not in " : " in ") + call("", list, "[", "]").text,
-        comparison};
+    if (!python())
+      return {at(node.children[0], sum) + (negated ? " not in " : " in ") +
+                  call("", list, "[", "]").text,
+              comparison};
+    // Python makes the whole list before it looks there: what is behind the one it finds may fail.
+    std::string any;
+    for (const Residue& each : list)
+      any += (any.empty() ? "" : " or ") + at(node.children[0], sum) + " == " + at(each, sum);
+    return {negated ? "not (" + any + ")" : any, negated ? negation : any_of};
   }
 
   Made made(const Residue& residue) const {

@@ -30,7 +30,7 @@ struct ExportArguments {
   std::string form = "cu";
   std::string out;
   bool any_size = false;
-  std::string device = "auto";  // that other sizes are gated on
+  std::string gate_on = "auto";  // the device that other sizes are gated on
 };
 
 // What leaves together, as `export --as header|ptx|torch` is asked for it.
@@ -187,7 +187,7 @@ int export_command(const ExportArguments& arguments) {
   }
   if (arguments.form != "cu") {
     PackageWishes wishes{arguments.kernels, arguments.portfolio, arguments.form, arguments.out};
-    if (arguments.any_size) wishes.any_size = arguments.device;
+    if (arguments.any_size) wishes.any_size = arguments.gate_on;
     if (arguments.trial) wishes.kernels.push_back(std::to_string(*arguments.trial));
     if (!wishes.portfolio.empty() && !wishes.kernels.empty())
       throw UserError("name kernels or a --portfolio, not both");
@@ -200,7 +200,7 @@ int export_command(const ExportArguments& arguments) {
       tuner::trial_facts(store, chosen(store, arguments), require_root(), FA_TUNE_VERSION);
   if (arguments.any_size)
     facts.any_size =
-        exports::any_size_json(any_size_of(store, facts.trial, arguments.device)).dump();
+        exports::any_size_json(any_size_of(store, facts.trial, arguments.gate_on)).dump();
   write_file(arguments.out, report::export_text(facts));
   log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
            arguments.out);
@@ -232,7 +232,10 @@ void add_export(CLI::App& app, Action& action) {
   command->add_flag("--any-size", arguments->any_size,
                     "for all sizes of a custom problem: the launch is computed from them; gated "
                     "at some before");
-  add_device_option(*command, arguments->device);
+  command
+      ->add_option("--gate-on", arguments->gate_on,
+                   "with --any-size: the device, auto, cuda:N or emulator:PROFILE")
+      ->capture_default_str();
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
       ->required();

@@ -44,7 +44,7 @@ struct Step {
 // What is launched at some sizes.
 struct Sized {
   Step steps[most_steps];
-  std::size_t bytes[tensor_count];    // of each tensor
+  std::size_t bytes[most_tensors];    // of each tensor
   std::uint64_t values[most_values];  // of scalars that follow from the sizes
 };
 
@@ -67,7 +67,7 @@ inline const char* at_sizes(const Call& call, const Sizes& sizes, Sized& at) {
   if (call.compute == nullptr && !same(call.sizes, sizes))
     return "no kernel was tuned for these sizes";
   for (int i = 0; i < call.step_count; ++i) at.steps[i] = call.steps[i];
-  for (std::size_t i = 0; i < tensor_count; ++i) at.bytes[i] = call.bytes[i];
+  for (std::size_t i = 0; i < most_tensors; ++i) at.bytes[i] = call.bytes[i];
   return call.compute == nullptr ? nullptr : call.compute(sizes, at);
 }
 

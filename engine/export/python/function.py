@@ -98,6 +98,12 @@ def _chosen(tensors):
         reason = _misfit(call, tensors)
         if reason is None:
             return call
+    for call in _calls_on(tensors[0].device.index):
+        if call in _SIZED:
+            made = _at_sizes(call, {name: tensor.shape for name, tensor in zip(_GIVEN, tensors)})
+            reason = made if isinstance(made, str) else _misfit(made, tensors)
+            if reason is None:
+                return made
     raise ValueError(reason)
 
 
