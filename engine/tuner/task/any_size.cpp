@@ -109,8 +109,10 @@ void gate_any_size(const problem::Problem& problem, const gate::Binder& bind,
   problem::Suite suite{.name = problem::SuiteName::ragged, .shapes = shapes};
   if (const auto quick = problem::find_suite(problem, problem::SuiteName::quick))
     suite.kinds = quick->kinds;
-  const gate::Verdict verdict =
-      gate::Gate(device, truth).check(bind, gate::gate_cases(suite, seed));
+  std::vector<gate::GateCase> cases = gate::gate_cases(suite, seed);
+  // What is read beyond a buffer's end shows in no result.
+  for (gate::GateCase& each : cases) each.sanitized = true;
+  const gate::Verdict verdict = gate::Gate(device, truth).check(bind, cases);
   if (!verdict.passed())
     throw UserError(
         fmt::format("it does not pass at other sizes, so it is exported for the tuned "
