@@ -6,13 +6,8 @@
 #include "engine/source/identifier_substitution.hpp"
 
 namespace fa_tune::source {
-namespace {
 
-// How far a parameter list is followed: a text of nothing but their beginnings must not take long.
-constexpr std::size_t kLongestList = 4096;
-
-// With blanks in place of comments and, where `quotes` says so, of what is quoted.
-std::string blanked(std::string_view text, bool quotes) {
+std::string plain_text(std::string_view text) {
   std::string plain(text);
   const auto blank = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < std::min(to, plain.size()); ++i)
@@ -33,16 +28,20 @@ std::string blanked(std::string_view text, bool quotes) {
     } else {
       continue;
     }
-    if (quotes || text[at] == '/') blank(at, end);
+    blank(at, end);
     at = end - 1;
   }
   return plain;
 }
 
+namespace {
+
+// How far a parameter list is followed: a text of nothing but their beginnings must not take long.
+constexpr std::size_t kLongestList = 4096;
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view text)
-      : text_(plain_text(text)), with_quotes_(blanked(text, false)) {}
+  explicit Scanner(std::string_view text) : text_(plain_text(text)), as_written_(text) {}
 
   Declarations scan() {
     take_directives();
@@ -77,7 +76,7 @@ class Scanner {
         ++line;
       }
       take_directive(text_.substr(mark + 1, end - mark - 1), first);
-      take_include(std::string_view(with_quotes_).substr(mark + 1, end - mark - 1));
+      take_include(as_written_.substr(mark + 1, end - mark - 1));
       for (std::size_t i = mark + 1; i < end; ++i)
         if (text_[i] != '\n') text_[i] = ' ';
       begin = end + 1;
@@ -226,7 +225,7 @@ class Scanner {
   }
 
   std::string text_;
-  std::string with_quotes_;      // the same beginning, with what is quoted: names of headers
+  std::string_view as_written_;  // as long, with what is quoted: names of headers
   std::size_t behind_list_ = 0;  // of the last template
   Declarations found_;
 };
@@ -234,7 +233,5 @@ class Scanner {
 }  // namespace
 
 Declarations declarations(std::string_view text) { return Scanner(text).scan(); }
-
-std::string plain_text(std::string_view text) { return blanked(text, true); }
 
 }  // namespace fa_tune::source
