@@ -22,6 +22,10 @@ std::vector<PlannedStep> steps_of(const PackagedCall& call) {
   return call.steps;
 }
 
+std::int64_t most_shared(const PackagedCall& call, const KernelEntry& kernel) {
+  return call.any_size->most_shared - std::max(kernel.resources.static_shared_bytes, 0);
+}
+
 std::string contents_lines(const Package& package, std::string_view mark) {
   std::string text;
   for (const PackagedCall& call : package.calls) {
@@ -29,6 +33,8 @@ std::string contents_lines(const Package& package, std::string_view mark) {
     text += comment_lines(
         call.described + " on " + device + ", " + package.kernels[call.kernel].image.arch, mark);
     text += comment_lines("  " + call.origin, mark);
+    if (call.any_size)
+      text += comment_lines("  for any sizes; gated at " + call.any_size->gated + " too", mark);
   }
   return text;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/export/any_size.hpp"
 #include "engine/model/kernel_image.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/value.hpp"
@@ -34,7 +36,11 @@ struct PackagedCall {
   std::string origin;  // one line for a person: trial, space, time, verdict
   // If there are any, they stand for `launch`, `arguments` and `maps`.
   std::vector<PlannedStep> steps = {};
+  // Where it is for any sizes: how the figures above follow from these.
+  std::optional<AnySize> any_size = {};
 };
+// The bytes of dynamic shared memory that a kernel of a call for any sizes may ask for.
+std::int64_t most_shared(const PackagedCall& call, const KernelEntry& kernel);
 // In order; of one kernel that alone.
 std::vector<PlannedStep> steps_of(const PackagedCall& call);
 

@@ -20,7 +20,7 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 
 // As PyTorch has it: complex numbers are elements.
 std::string type_of(const problem::Tensor& tensor) {
-  if (tensor.complex) return tensor.type == problem::DType::f32 ? "complex64" : "complex128";
+  if (tensor.complex) return tensor.type == DType::f32 ? "complex64" : "complex128";
   return type_name(tensor.type);
 }
 
@@ -34,9 +34,7 @@ std::string type_of(const problem::Scalar& scalar) {
   return scalar.plain() ? type_name(scalar.type) : fmt::format("{} bytes", scalar.bytes.size());
 }
 
-bool is_small_float(problem::DType type) {
-  return type == problem::DType::e4m3 || type == problem::DType::e5m2;
-}
+bool is_small_float(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
 
 Json triple(const Dim3& dims) { return {dims.x, dims.y, dims.z}; }
 
@@ -64,6 +62,8 @@ Json argument_json(const PackagedCall& call, const PlannedKernel& kernel, const 
   if (tensor != nullptr) return {{"tensor", name}};
   if (const problem::Scalar* scalar = named(call.scalars, name)) {
     Json json{{"scalar", name}, {"type", type_of(*scalar)}, {"value", scalar_json(*scalar)}};
+    const bool computed = call.any_size && call.any_size->scalars.contains(name);
+    if (scalar->own || computed) json["own"] = true;
     if (!scalar->plain() || is_small_float(scalar->type))
       for (const std::byte each : scalar->bytes)
         json["bytes"].push_back(std::to_integer<int>(each));
@@ -135,8 +135,7 @@ std::string signature(const PackagedCall& call) {
 Json scalar_json(const problem::Scalar& scalar) {
   const auto number = [&](const problem::ScalarPart& part) -> Json {
     const std::byte* const at = scalar.bytes.data() + part.offset;
-    if (part.type == problem::DType::u64)
-      return static_cast<std::uint64_t>(get_integer(part.type, at));
+    if (part.type == DType::u64) return static_cast<std::uint64_t>(get_integer(part.type, at));
     if (is_integer(part.type)) return static_cast<std::int64_t>(get_integer(part.type, at));
     return get_number(part.type, at);
   };
@@ -152,6 +151,7 @@ Json call_json(const Package& package, const PackagedCall& call) {
             {"device", call.device},
             {"capability", {capability.major, capability.minor}},
             {"shape", shape_json(call.shape)}};
+  if (call.any_size) json["any_size"] = any_size_json(*call.any_size);
   const std::vector<PlannedStep> steps = steps_of(call);
   if (call.steps.empty()) add_start(json, std::get<PlannedKernel>(steps.front()));
   json["tensors"] = Json::array();
@@ -229,7 +229,8 @@ std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call) {
     if (kernel == nullptr) continue;
     for (const std::string& name : kernel->arguments) {
       const problem::Scalar* scalar = named(call.scalars, name);
-      if (scalar != nullptr && named(ordered, name) == nullptr) ordered.push_back(*scalar);
+      if (scalar != nullptr && !scalar->own && named(ordered, name) == nullptr)
+        ordered.push_back(*scalar);
     }
   }
   return ordered;

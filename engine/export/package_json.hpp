@@ -11,7 +11,7 @@ namespace fa_tune::exports {
 //    "grid": [x, y, z], "block": [...], "cluster": [...], "shared": bytes,
 //    "tensors": [{"name", "role", "type", "dims"}],       row-major, innermost dimension last
 //    "arguments": [{"tensor": name} |
-//                  {"scalar": name, "type", "value", "bytes"} |
+//                  {"scalar": name, "type", "value", "bytes", "own"} |
 //                  {"map": name, "tensor", "type", "box", "swizzle", "axes"}],
 //    "constants": [names of tensors that `__constant__` variables of those names hold]}
 // Of several steps "steps" stands for grid, block, cluster, shared and arguments:
@@ -20,6 +20,8 @@ namespace fa_tune::exports {
 // "axes" of a tensor map, innermost dimension first: [dimension of the tensor, modulo, divisor]. It
 // is as large as the dimension, or as `modulo` where that is not 0, else the divisor-th part.
 // "bytes" of a scalar are there if it has several numbers, which "value" lists, or one of 8 bits.
+// Where the call is for any sizes, "any_size" has the formulas (any_size.hpp).
+// "own": true where it is the template's or follows from the sizes, so that nobody sets it.
 nlohmann::ordered_json call_json(const Package& package, const PackagedCall& call);
 
 // Its number, or a list of its numbers.
@@ -42,7 +44,7 @@ std::vector<MapDimension> map_axes(const MappedTensor& map,
                                    const std::vector<problem::Tensor>& tensors);
 
 // Names that both forms of function go by, in the order in which the kernel takes them, or the steps
-// come to them; tensors of `__constant__` variables last.
+// come to them; tensors of `__constant__` variables last. Scalars of the template's own are left out.
 std::vector<problem::Tensor> tensors_in_order(const PackagedCall& call);
 std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call);
 

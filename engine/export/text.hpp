@@ -32,6 +32,8 @@ std::string base64(std::string_view bytes);
 std::string_view python_driver_part();
 std::string_view python_attention_part();
 std::string_view python_function_part();
+std::string_view python_sizes_part();
 std::string_view cxx_launch_part();
+std::string_view cxx_number_part();
 
 }  // namespace fa_tune::exports

@@ -4,6 +4,7 @@
 
 #include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
+#include "engine/export/torch_formulas.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/gzip.hpp"
 
@@ -75,7 +76,16 @@ std::string torch_module(const Package& package) {
                        {"source_sha256", kernel.source_hash},
                        {"code", base64(gzip(kernel.image.bytes))}});
   Json calls = Json::array();
-  for (const PackagedCall& call : package.calls) calls.push_back(call_json(package, call));
+  std::string formulas;
+  for (const PackagedCall& call : package.calls) {
+    Json json = call_json(package, call);
+    json.erase("any_size");
+    if (call.any_size) {
+      json["shared_most"] = most_shared(call, package.kernels.at(call.kernel).image.entry(0));
+      formulas += torch_formulas(call, calls.size());
+    }
+    calls.push_back(std::move(json));
+  }
   std::string text = head(package, attention);
   text += fmt::format("\n_IDENTITY = {}  # of code and launches\n\n",
                       literal(identity(package), Notation::python));
@@ -83,6 +93,7 @@ std::string torch_module(const Package& package) {
   text += "_KERNELS = " + literal(kernels, Notation::python) + "\n\n";
   text += "_CALLS = " + literal(calls, Notation::python) + "\n\n";
   text += std::string(python_driver_part()) + "\n\n";
+  if (!attention) text += std::string(python_sizes_part()) + "\n\n" + formulas;
   text += attention ? python_attention_part() : python_function_part();
   return text;
 }

@@ -10,8 +10,8 @@ namespace fa_tune::expression {
 namespace {
 
 // Holds every 64-bit integer and every double exactly, so that the two can be compared.
-using Wide = long double;
-static_assert(std::numeric_limits<Wide>::digits >= 63);
+using LongDouble = long double;
+static_assert(std::numeric_limits<LongDouble>::digits >= 63);
 
 constexpr const char* kBeyond64Bits = "the result is beyond 64 bits";
 constexpr const char* kNotFinite = "the result is no finite number";
@@ -20,8 +20,8 @@ constexpr const char* kNoNumber = "expected a number, found text";
 
 bool is_text(const Cell& cell) { return cell.type == Cell::Type::text; }
 bool is_real(const Cell& cell) { return cell.type == Cell::Type::real; }
-Wide wide(const Cell& cell) {
-  return is_real(cell) ? Wide{cell.real()} : static_cast<Wide>(cell.number);
+LongDouble wide(const Cell& cell) {
+  return is_real(cell) ? LongDouble{cell.real()} : static_cast<LongDouble>(cell.number);
 }
 double real(const Cell& cell) {
   return is_real(cell) ? cell.real() : static_cast<double>(cell.number);
@@ -32,7 +32,7 @@ PythonResult finite(double number) {
   return Cell::real(number);
 }
 
-PythonResult integer(Wide number) {
+PythonResult integer(LongDouble number) {
   // 2^63 itself is the first that does not fit.
   if (!(number >= -0x1p63L && number < 0x1p63L)) return std::unexpected(kBeyond64Bits);
   return Cell::integer(static_cast<std::int64_t>(number));
@@ -115,9 +115,9 @@ PythonResult python_unary(Operation operation, const Cell& a) {
     case Operation::to_real:
       return finite(real(a));
     case Operation::round_half_even:
-      return integer(is_real(a) ? Wide{std::nearbyint(a.real())} : wide(a));
+      return integer(is_real(a) ? LongDouble{std::nearbyint(a.real())} : wide(a));
     default:
-      return integer(is_real(a) ? Wide{std::trunc(a.real())} : wide(a));
+      return integer(is_real(a) ? LongDouble{std::trunc(a.real())} : wide(a));
   }
 }
 
@@ -128,7 +128,7 @@ PythonResult python_round(const Cell& number, const Cell& decimals) {
   if (decimals.number < 0 || decimals.number > most_decimals)
     return std::unexpected("expected 0 to 15 decimals");
   if (!is_real(number)) return Cell::integer(number.number);
-  const Wide scale = std::pow(Wide{10}, static_cast<Wide>(decimals.number));
+  const LongDouble scale = std::pow(LongDouble{10}, static_cast<LongDouble>(decimals.number));
   return finite(static_cast<double>(std::nearbyint(wide(number) * scale) / scale));
 }
 

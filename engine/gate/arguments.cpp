@@ -31,33 +31,33 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 }
 
 // Copies look at no number, so what maps have no type for is the integer of its bits there.
-device::TensorMap::Element element_of(problem::DType type) {
+device::TensorMap::Element element_of(DType type) {
   using Element = device::TensorMap::Element;
   switch (type) {
-    case problem::DType::e4m3:
-    case problem::DType::e5m2:
-    case problem::DType::i8:
-    case problem::DType::u8:
-    case problem::DType::boolean:
+    case DType::e4m3:
+    case DType::e5m2:
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
       return Element::u8;
-    case problem::DType::i16:
-    case problem::DType::u16:
+    case DType::i16:
+    case DType::u16:
       return Element::u16;
-    case problem::DType::i32:
+    case DType::i32:
       return Element::s32;
-    case problem::DType::u32:
+    case DType::u32:
       return Element::u32;
-    case problem::DType::i64:
+    case DType::i64:
       return Element::s64;
-    case problem::DType::u64:
+    case DType::u64:
       return Element::u64;
-    case problem::DType::f16:
+    case DType::f16:
       return Element::f16;
-    case problem::DType::bf16:
+    case DType::bf16:
       return Element::bf16;
-    case problem::DType::f32:
+    case DType::f32:
       return Element::f32;
-    case problem::DType::f64:
+    case DType::f64:
       return Element::f64;
   }
   return Element::u8;
@@ -107,21 +107,16 @@ device::TensorMap whole(const problem::Tensor& tensor, const Place& place,
   return map;
 }
 
-// Types that a template's workspace may have: Template reads no others.
-problem::DType type_of(const PlannedWorkspace& workspace) {
-  if (workspace.type == "f16") return problem::DType::f16;
-  if (workspace.type == "bf16") return problem::DType::bf16;
-  if (workspace.type == "f64") return problem::DType::f64;
-  if (workspace.type == "i32") return problem::DType::i32;
-  return problem::DType::f32;
-}
-
 // What a launch is made from: names, and where what they name lies.
 class Names {
  public:
   Names(device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
         const std::function<Place(std::size_t)>& place)
-      : device_(device), instance_(instance), place_(place), workspaces_(workspaces_of(kernel)) {}
+      : device_(device),
+        instance_(instance),
+        place_(place),
+        scalars_(kernel.scalars),
+        workspaces_(workspaces_of(kernel)) {}
 
   std::expected<std::vector<device::Argument>, device::Fault> arguments(
       const std::vector<std::string>& names, const std::vector<MappedTensor>& maps) const {
@@ -137,6 +132,8 @@ class Names {
         arguments.push_back(device_.address(found->at.buffer, found->at.offset));
       } else if (const problem::Scalar* scalar = named(instance_.scalars, name)) {
         arguments.emplace_back(scalar->bytes);
+      } else if (const PlannedScalar* own = named(scalars_, name)) {
+        arguments.emplace_back(own->bytes);
       } else {
         fail(name, instance_);
       }
@@ -198,8 +195,21 @@ class Names {
   device::Device& device_;
   const problem::Instance& instance_;
   const std::function<Place(std::size_t)>& place_;
+  const std::vector<PlannedScalar>& scalars_;
   std::vector<problem::Tensor> workspaces_;
 };
+
+template <typename T>
+void require_own_names(const std::vector<T>& all, const char* what,
+                       const problem::Instance& instance) {
+  for (const T& own : all)
+    if (named(instance.tensors, own.name) != nullptr ||
+        named(instance.scalars, own.name) != nullptr)
+      throw UserError(
+          fmt::format("the template's {} '{}' has the name of an argument of the "
+                      "problem; give it another",
+                      what, own.name));
+}
 
 }  // namespace
 
@@ -207,7 +217,7 @@ std::vector<problem::Tensor> workspaces_of(const BoundKernel& kernel) {
   std::vector<problem::Tensor> tensors;
   for (const PlannedWorkspace& workspace : kernel.workspaces)
     tensors.push_back({.name = workspace.name,
-                       .type = type_of(workspace),
+                       .type = workspace.type,
                        .role = problem::Role::workspace,
                        .dims = workspace.dims,
                        .bytes = {}});
@@ -217,11 +227,8 @@ std::vector<problem::Tensor> workspaces_of(const BoundKernel& kernel) {
 std::expected<device::Launch, device::Fault> make_launch(
     device::Device& device, const BoundKernel& kernel, const problem::Instance& instance,
     const std::function<Place(std::size_t)>& place) {
-  for (const PlannedWorkspace& own : kernel.workspaces)
-    if (named(instance.tensors, own.name) != nullptr ||
-        named(instance.scalars, own.name) != nullptr)
-      throw UserError("the template's workspace '" + own.name +
-                      "' has the name of an argument of the problem; give it another");
+  require_own_names(kernel.workspaces, "workspace", instance);
+  require_own_names(kernel.scalars, "scalar", instance);
   const Names names(device, kernel, instance, place);
   device::Launch launch{.kernel = kernel.kernel, .config = kernel.launch, .arguments = {}};
   if (kernel.steps.empty()) {

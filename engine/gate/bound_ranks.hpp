@@ -13,7 +13,7 @@ namespace fa_tune::gate {
 struct BoundRanks {
   std::vector<std::int16_t> least, most;  // as in ValueBounds
 
-  BoundRanks(const problem::ValueBounds& limits, problem::DType type);
+  BoundRanks(const problem::ValueBounds& limits, DType type);
 
   // A NaN ranks beyond infinity on either side, -0 below +0.
   static std::int16_t rank_of(std::uint16_t bits) {

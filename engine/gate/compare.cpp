@@ -122,7 +122,7 @@ class Errors {
   }
 
   void decode(std::size_t first, std::size_t count, std::array<double, kChunk>& values) const {
-    if (output_.type == problem::DType::f16) {
+    if (output_.type == DType::f16) {
       std::array<std::uint16_t, kChunk> halves;
       std::memcpy(halves.data(), bytes_.data() + first * sizeof halves[0],
                   count * sizeof halves[0]);
@@ -202,14 +202,13 @@ std::string element_name(const problem::Tensor& tensor, std::size_t element) {
   return tensor.name + "[" + index + "]";
 }
 
-double element_value(problem::DType type, std::span<const std::byte> bytes, std::size_t element) {
+double element_value(DType type, std::span<const std::byte> bytes, std::size_t element) {
   return get_number(type, bytes.data() + element * size_of(type));
 }
 
-std::string element_text(problem::DType type, std::span<const std::byte> bytes,
-                         std::size_t element) {
+std::string element_text(DType type, std::span<const std::byte> bytes, std::size_t element) {
   if (!is_integer(type)) return fmt::format("{}", element_value(type, bytes, element));
-  return problem::to_text(get_integer(type, bytes.data() + element * size_of(type)));
+  return integer_text(get_integer(type, bytes.data() + element * size_of(type)));
 }
 
 std::pair<std::string, std::string> told_apart(double one, double other) {
@@ -220,7 +219,7 @@ std::pair<std::string, std::string> told_apart(double one, double other) {
   }
 }
 
-std::pair<std::string, std::string> told_apart(problem::DType type, std::span<const std::byte> one,
+std::pair<std::string, std::string> told_apart(DType type, std::span<const std::byte> one,
                                                std::span<const std::byte> other,
                                                std::size_t element) {
   if (is_integer(type))
@@ -299,7 +298,7 @@ Comparison compare_equal(const problem::Tensor& output, std::span<const std::byt
         first_difference(bytes.subspan(i * size, size), expected.subspan(i * size, size)) ? 1 : 0;
   const std::size_t first = *differs / size;
   const auto [value, wanted] = told_apart(output.type, bytes, expected, first);
-  const bool no_bool = output.type == problem::DType::boolean && bytes[first] > std::byte{1};
+  const bool no_bool = output.type == DType::boolean && bytes[first] > std::byte{1};
   Comparison result;
   result.finding = Finding::kWrong;
   result.worst_ratio = std::numeric_limits<double>::infinity();

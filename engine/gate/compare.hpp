@@ -12,14 +12,13 @@ namespace fa_tune::gate {
 
 // "O[0,1,76,3]": the element's index in each dimension.
 std::string element_name(const problem::Tensor& tensor, std::size_t element);
-double element_value(problem::DType type, std::span<const std::byte> bytes, std::size_t element);
+double element_value(DType type, std::span<const std::byte> bytes, std::size_t element);
 // "3.5"; of an integer all its digits.
-std::string element_text(problem::DType type, std::span<const std::byte> bytes,
-                         std::size_t element);
+std::string element_text(DType type, std::span<const std::byte> bytes, std::size_t element);
 // Two numbers as text, with as few digits (at least 6) as show that they differ.
 std::pair<std::string, std::string> told_apart(double one, double other);
 // The same element of two tensors.
-std::pair<std::string, std::string> told_apart(problem::DType type, std::span<const std::byte> one,
+std::pair<std::string, std::string> told_apart(DType type, std::span<const std::byte> one,
                                                std::span<const std::byte> other,
                                                std::size_t element);
 // Whether this element is still as the gate filled it: all ones.

@@ -186,12 +186,11 @@ std::expected<std::size_t, device::Fault> DeviceInputCache::exactly(std::size_t 
 bool DeviceInputCache::can_sample(const problem::Tensor& output,
                                   const problem::Expectation& expectation) const {
   return worth(static_cast<std::size_t>(output.elements()) * size_of(output.type)) &&
-         expectation.sampled() &&
-         (output.type == problem::DType::f16 || output.type == problem::DType::bf16);
+         expectation.sampled() && (output.type == DType::f16 || output.type == DType::bf16);
 }
 
 std::shared_ptr<const DeviceInputCache::RanksOf> DeviceInputCache::ranks_of(
-    const std::shared_ptr<const problem::Expectation>& expectation, problem::DType type) {
+    const std::shared_ptr<const problem::Expectation>& expectation, DType type) {
   std::erase_if(ranks_, [](const auto& each) { return each.second.expired(); });
   auto& known = ranks_[expectation.get()];
   auto ranks = known.lock();

@@ -101,7 +101,7 @@ class DeviceInputCache {
   device::Launch launch_of(device::KernelHandle kernel, std::vector<device::Argument> arguments,
                            std::size_t bytes) const;
   std::shared_ptr<const RanksOf> ranks_of(
-      const std::shared_ptr<const problem::Expectation>& expectation, problem::DType type);
+      const std::shared_ptr<const problem::Expectation>& expectation, DType type);
   void forget(std::list<Kept>::iterator kept);
   bool is_as_written(const Kept& kept);
   std::expected<std::size_t, device::Fault> exactly(std::size_t word, const Place& a,

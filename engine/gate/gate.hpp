@@ -55,7 +55,7 @@ struct Verdict {
 };
 
 // A kernel made ready for one shape. `argument_names` are those of the template's manifest; each
-// names a tensor or scalar of the Instance, one of `maps`, or one of its own workspaces.
+// names a tensor or scalar of the Instance, one of `maps`, or a workspace or scalar of its own.
 struct BoundKernel {
   device::KernelHandle kernel{};
   LaunchConfig launch;
@@ -64,6 +64,7 @@ struct BoundKernel {
   // As PlannedLaunch has them: if there are steps, they stand for the three above.
   std::vector<PlannedStep> steps = {};
   std::vector<PlannedWorkspace> workspaces = {};
+  std::vector<PlannedScalar> scalars = {};
 
   static BoundKernel of(device::KernelHandle kernel, PlannedLaunch planned) {
     return {kernel,
@@ -71,7 +72,8 @@ struct BoundKernel {
             std::move(planned.arguments),
             std::move(planned.maps),
             std::move(planned.steps),
-            std::move(planned.workspaces)};
+            std::move(planned.workspaces),
+            std::move(planned.scalars)};
   }
 };
 

@@ -135,7 +135,7 @@ class ReferenceLaunch {
   // the second run.
   void require_bools(const GuardedBuffer& buffer) const {
     const problem::Tensor& tensor = buffer.tensor();
-    if (tensor.type != problem::DType::boolean) return;
+    if (tensor.type != DType::boolean) return;
     const auto bytes = buffer.data();
     for (std::size_t i = 0; i < bytes.size(); ++i)
       if (bytes[i] > std::byte{1} && !is_untouched(tensor, bytes, i))

@@ -20,7 +20,7 @@ constexpr std::size_t kRows = 2048;
 // Which groups of kRows rows have something outside; without a branch an element, as this reads all
 // that a kernel has written.
 std::vector<std::uint8_t> groups_outside(std::span<const std::byte> bytes,
-                                         const problem::ValueBounds& limits, problem::DType type) {
+                                         const problem::ValueBounds& limits, DType type) {
   const BoundRanks ranks(limits, type);
   const std::size_t rows = limits.range_of_row.size(), length = limits.row_elements;
   std::vector<std::uint8_t> outside((rows + kRows - 1) / kRows);
@@ -62,13 +62,13 @@ struct Outside {
 
 }  // namespace
 
-BoundRanks::BoundRanks(const problem::ValueBounds& limits, problem::DType type)
+BoundRanks::BoundRanks(const problem::ValueBounds& limits, DType type)
     : least(limits.least.size()), most(limits.most.size()) {
   const auto round = [type](float value) {
     const auto exact = static_cast<double>(value);
-    return type == problem::DType::bf16 ? to_bf16(exact) : to_f16(exact);
+    return type == DType::bf16 ? to_bf16(exact) : to_f16(exact);
   };
-  const std::uint16_t largest = type == problem::DType::bf16 ? 0x7f7f : 0x7bff;
+  const std::uint16_t largest = type == DType::bf16 ? 0x7f7f : 0x7bff;
   const std::int16_t top = rank_of(largest), bottom = rank_of(largest | 0x8000U);
   for (std::size_t i = 0; i < least.size(); ++i) {
     const int low = rank_of(round(limits.least[i])), high = rank_of(round(limits.most[i]));
@@ -81,7 +81,7 @@ BoundRanks::BoundRanks(const problem::ValueBounds& limits, problem::DType type)
 Comparison compare_with_limits(const problem::Tensor& output, std::span<const std::byte> bytes,
                                const problem::ValueBounds& limits) {
   const std::size_t rows = limits.range_of_row.size(), length = limits.row_elements;
-  const bool halves = output.type == problem::DType::f16 || output.type == problem::DType::bf16;
+  const bool halves = output.type == DType::f16 || output.type == DType::bf16;
   const auto suspect = halves ? groups_outside(bytes, limits, output.type)
                               : std::vector<std::uint8_t>((rows + kRows - 1) / kRows, 1);
   Outside outside;

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/model/dtype.hpp"
+
 namespace fa_tune {
 
 // 89 of "sm_89", 90 of "sm_90a": ten times the compute capability.
@@ -90,9 +92,17 @@ using PlannedStep = std::variant<PlannedKernel, PlannedFill, PlannedCopy>;
 // not matter.
 struct PlannedWorkspace {
   std::string name;
-  std::string type;  // "f32"
+  DType type = DType::f32;
   std::vector<std::int64_t> dims;
   friend bool operator==(const PlannedWorkspace&, const PlannedWorkspace&) = default;
+};
+
+// A number that a template's kernels take beside the problem's arguments.
+struct PlannedScalar {
+  std::string name;
+  DType type = DType::i32;
+  std::vector<std::byte> bytes;  // as a kernel takes it
+  friend bool operator==(const PlannedScalar&, const PlannedScalar&) = default;
 };
 
 // What is launched at one shape of a problem, but for the machine code: one kernel, or a list of
@@ -104,6 +114,7 @@ struct PlannedLaunch {
   // If there are any, they are what is launched, and the three above say nothing.
   std::vector<PlannedStep> steps = {};
   std::vector<PlannedWorkspace> workspaces = {};
+  std::vector<PlannedScalar> scalars = {};  // those that a kernel takes
 
   // Its kernels, in order.
   std::vector<PlannedKernel> kernels() const;

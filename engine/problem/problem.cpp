@@ -19,6 +19,10 @@ std::int64_t Tensor::elements() const {
 
 std::vector<Constants> Problem::hidden_shapes(std::uint64_t) const { return {}; }
 
+SizeFormulas Problem::size_formulas() const {
+  throw UserError("a kernel of " + kind() + " is made for one shape");
+}
+
 Instance Problem::outline(const Constants& shape) const {
   Instance made = make(shape, Inputs::normal, 0);
   for (Tensor& tensor : made.tensors) tensor.bytes.clear();

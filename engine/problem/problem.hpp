@@ -2,13 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/problem/dtype.hpp"
+#include "engine/expression/residue.hpp"
+#include "engine/model/dtype.hpp"
 #include "engine/source/source_lines.hpp"
 #include "engine/yaml/value.hpp"
 
@@ -53,7 +55,8 @@ struct Scalar {
   std::vector<std::byte> bytes;  // as the kernel takes it
   DType type = DType::i32;
   std::vector<ScalarPart> parts =
-      {};  // of a vector, a complex number or a struct, which has no type
+      {};            // of a vector, a complex number or a struct, which has no type
+  bool own = false;  // a template's, which follows from its config: nobody sets it
 
   bool plain() const { return parts.empty(); }
 };
@@ -163,6 +166,13 @@ struct Suite {
   bool given = false;
 };
 
+// What a problem's tensors and scalars are at sizes that are known later.
+struct SizeFormulas {
+  std::vector<std::string> sizes;
+  std::map<std::string, std::vector<expression::Residue>> dims;  // of each tensor
+  std::map<std::string, expression::Residue> scalars;            // those that rest on sizes
+};
+
 class ReferenceRunner;  // reference.hpp
 
 // How many hidden shapes a run draws.
@@ -193,6 +203,9 @@ class Problem {
   // #define lines a kernel for this shape needs. Two shapes with equal defines share a binary.
   virtual std::vector<std::pair<std::string, std::string>> defines(
       const Constants& shape) const = 0;
+
+  // The same for all sizes. Throws UserError where a kernel is of one size alone.
+  virtual SizeFormulas size_formulas() const;
 
   virtual Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const = 0;
   // The same without data: what a kernel is given, for those who will give it something else.

@@ -67,6 +67,7 @@ struct ExportFacts {
   std::vector<StepFacts> steps = {};  // if any, these stand for the two above
   std::vector<PlannedWorkspace> workspaces = {};
   KernelResources resources;
+  std::string any_size = {};  // exports::any_size_json, where it is for any sizes
 
   // What `verify` needs.
   std::string template_name;

@@ -22,6 +22,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kKeys = {"template", "kernel", "arch",   "target",      "config",  "problem",
                               "settings", "shape",  "launch", "body_sha256", "manifest"};
 
+// There where a kernel is for any sizes; the manifest says the same.
+constexpr const char* kForOtherReaders = "any_size";
+
 // Walks the lines and knows where it stands.
 class Lines {
  public:
@@ -90,7 +93,7 @@ class Block {
     }
     if (!json_.is_object()) fail("expected a JSON object");
     for (const auto& [key, value] : json_.items())
-      if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      if (key != kForOtherReaders && std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
         fail("unknown key " + quote_text(key));
     for (const char* const key : kKeys)
       if (!json_.contains(key)) fail(std::string("the key \"") + key + "\" is missing");

@@ -94,6 +94,27 @@ void write_step(const StepFacts& facts, std::size_t number, Comment& comment) {
     comment.fact("argument", words.empty() ? name : name + ": " + words);
 }
 
+std::string joined(const Json& texts) {
+  std::string text;
+  for (const Json& each : texts) text += (text.empty() ? "" : ", ") + each.get<std::string>();
+  return text;
+}
+
+// The same figures for other sizes, in the words of spaces.
+void write_any_size(const Json& any, Comment& comment) {
+  comment.fact("any size", fmt::format("for any {}; gated at {} too", joined(any.at("sizes")),
+                                       any.at("gated").get<std::string>()));
+  for (const Json& kernel : any.at("kernels"))
+    comment.fact("  launch", fmt::format("grid [{}], block [{}], {} bytes dynamic shared",
+                                         joined(kernel.at("grid")), joined(kernel.at("block")),
+                                         kernel.at("shared").get<std::string>()));
+  for (const auto& [name, dims] : any.at("dims").items())
+    comment.fact("  tensor", fmt::format("{} [{}]", name, joined(dims)));
+  for (const auto& [name, value] : any.at("scalars").items())
+    comment.fact("  scalar", fmt::format("{} = {}", name, value.get<std::string>()));
+  for (const Json& each : any.at("required")) comment.fact("  requires", each.get<std::string>());
+}
+
 std::string provenance(const ExportFacts& facts) {
   Comment comment;
   if (facts.steps.empty())
@@ -126,9 +147,10 @@ std::string provenance(const ExportFacts& facts) {
                                       facts.left_open.empty() ? "" : "; " + facts.left_open));
   comment.fact("config", settings_text(facts.config.to_json()));
   for (const PlannedWorkspace& workspace : facts.workspaces)
-    comment.fact("workspace",
-                 fmt::format("{}: {} [{}], the host's to allocate; what is in it does not matter",
-                             workspace.name, workspace.type, fmt::join(workspace.dims, ", ")));
+    comment.fact(
+        "workspace",
+        fmt::format("{}: {} [{}], the host's to allocate; what is in it does not matter",
+                    workspace.name, type_name(workspace.type), fmt::join(workspace.dims, ", ")));
   for (std::size_t i = 0; i < facts.steps.size(); ++i) write_step(facts.steps[i], i + 1, comment);
   if (facts.steps.empty()) {
     const LaunchTexts launch = launch_texts(facts);
@@ -140,6 +162,7 @@ std::string provenance(const ExportFacts& facts) {
     comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
                                        launch.shared));
   }
+  if (!facts.any_size.empty()) write_any_size(Json::parse(facts.any_size), comment);
   comment.fact("resources",
                fmt::format("{}, {}, {}", count_text(facts.resources.registers, "registers"),
                            count_text(facts.resources.spill_store_bytes, "bytes spilled"),
@@ -191,6 +214,7 @@ std::string block(const ExportFacts& facts) {
   // For other readers, who need no expressions; `verify` evaluates the manifest.
   if (facts.steps.empty()) json["launch"] = launch_json(facts.launch);
   for (const StepFacts& step : facts.steps) json["launch"].push_back(step_json(step));
+  if (!facts.any_size.empty()) json["any_size"] = Json::parse(facts.any_size);
   json["body_sha256"] = sha256(facts.body);
   json["manifest"] = lines_of(facts.manifest_text);
   std::istringstream lines;

@@ -6,12 +6,7 @@
 #include "engine/source/identifier_substitution.hpp"
 
 namespace fa_tune::source {
-namespace {
 
-// How far a parameter list is followed: a text of nothing but their beginnings must not take long.
-constexpr std::size_t kLongestList = 4096;
-
-// The text with blanks in place of comments and of what is quoted. Lines stay where they are.
 std::string plain_text(std::string_view text) {
   std::string plain(text);
   const auto blank = [&](std::size_t from, std::size_t to) {
@@ -39,9 +34,14 @@ std::string plain_text(std::string_view text) {
   return plain;
 }
 
+namespace {
+
+// How far a parameter list is followed: a text of nothing but their beginnings must not take long.
+constexpr std::size_t kLongestList = 4096;
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(plain_text(text)) {}
+  explicit Scanner(std::string_view text) : text_(plain_text(text)), as_written_(text) {}
 
   Declarations scan() {
     take_directives();
@@ -76,6 +76,7 @@ class Scanner {
         ++line;
       }
       take_directive(text_.substr(mark + 1, end - mark - 1), first);
+      take_include(as_written_.substr(mark + 1, end - mark - 1));
       for (std::size_t i = mark + 1; i < end; ++i)
         if (text_[i] != '\n') text_[i] = ' ';
       begin = end + 1;
@@ -96,6 +97,15 @@ class Scanner {
       for (auto each = name; each; each = next_word(text, each->end()))
         found_.conditions.try_emplace(std::string(each->text), line);
     }
+  }
+
+  void take_include(std::string_view text) {
+    const auto word = next_word(text, 0);
+    if (!word || word->text != "include") return;
+    const std::size_t open = skip_blanks(text, word->end());
+    if (open >= text.size() || (text[open] != '<' && text[open] != '"')) return;
+    const std::size_t close = text.find(text[open] == '<' ? '>' : '"', open + 1);
+    if (close != text.npos) found_.includes.emplace(text.substr(open + 1, close - open - 1));
   }
 
   bool is_macro(std::string_view name) const { return found_.macros.contains(std::string(name)); }
@@ -215,6 +225,7 @@ class Scanner {
   }
 
   std::string text_;
+  std::string_view as_written_;  // as long, with what is quoted: names of headers
   std::size_t behind_list_ = 0;  // of the last template
   Declarations found_;
 };

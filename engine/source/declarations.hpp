@@ -30,11 +30,15 @@ struct Declarations {
   std::map<std::string, int> macros;      // by #define, where each is first
   std::map<std::string, int> conditions;  // words of #if, #elif, #ifdef and #ifndef lines
   std::set<std::string> undefined;        // by #undef
+  std::set<std::string> includes;         // what is named, without < > or quotes
   // Whether a macro may make kernels that are not among those above: its text names __global__ or
   // pastes words, or one is what stands where a kernel's name would.
   bool may_hide_kernels = false;
 };
 
 Declarations declarations(std::string_view text);
+
+// The text with blanks in place of comments and of what is quoted. Lines stay where they are.
+std::string plain_text(std::string_view text);
 
 }  // namespace fa_tune::source

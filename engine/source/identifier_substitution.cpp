@@ -12,35 +12,6 @@ bool has(std::string_view text, std::size_t at, char c) {
   return at < text.size() && text[at] == c;
 }
 
-// Past the parenthesis that closes the one at `open`; the text's end if none does.
-std::size_t past_parentheses(std::string_view text, std::size_t open) {
-  int depth = 0;
-  for (std::size_t at = open; at < text.size(); ++at) {
-    if (text[at] == '(') ++depth;
-    if (text[at] == ')' && --depth == 0) return at + 1;
-  }
-  return text.size();
-}
-
-// The name of the function that is declared from `at` on.
-std::optional<std::string> function_name(std::string_view source, std::size_t at) {
-  while (at < source.size() && source[at] != ';' && source[at] != '{' && source[at] != '}') {
-    if (source[at] == '(') {
-      at = past_parentheses(source, at);
-      continue;
-    }
-    if (!continues_word(source[at])) {
-      ++at;
-      continue;
-    }
-    const auto word = next_word(source, at);
-    if (!word) break;
-    at = skip_blanks(source, word->end());
-    if (has(source, at, '(') && !word->text.starts_with("__")) return std::string(word->text);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 bool continues_word(char c) { return starts_word(c) || (c >= '0' && c <= '9'); }
@@ -88,14 +59,6 @@ std::optional<Extreme> next_extreme(std::string_view text, std::size_t from) {
     return Extreme{word->begin, close + 1, word->text == "max", std::string(name->text)};
   }
   return std::nullopt;
-}
-
-std::vector<std::string> global_functions(std::string_view source) {
-  std::vector<std::string> names;
-  for (auto word = next_word(source, 0); word; word = next_word(source, word->end()))
-    if (word->text == "__global__")
-      if (auto name = function_name(source, word->end())) names.push_back(std::move(*name));
-  return names;
 }
 
 namespace {

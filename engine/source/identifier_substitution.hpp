@@ -38,10 +38,6 @@ struct Extreme {
 };
 std::optional<Extreme> next_extreme(std::string_view text, std::size_t from);
 
-// The names of a CUDA source's __global__ functions, in its order. What begins with two underscores
-// and has arguments, __launch_bounds__ and the like, is none.
-std::vector<std::string> global_functions(std::string_view source);
-
 // `text` with the factors of its unroll pragmas written out by `meaning` of each word: `#pragma
 // unroll UNROLL` as `#pragma unroll 5`. NVRTC expands macros there; nvcc's host preprocessor does
 // not (a pragma is implementation-defined, C++ [cpp.pragma]), so that an exported file would not

@@ -4,8 +4,8 @@
 
 #include "bins.cuh"
 
-__global__ void __launch_bounds__(THREADS) histogram_block(const int* x, int* counts, int n) {
-  __shared__ int bins[kBins];
+__global__ void __launch_bounds__(THREADS) histogram_block(const int* x, unsigned* counts, int n) {
+  __shared__ unsigned bins[kBins];
   count_part(x, n, bins);
   for (int i = threadIdx.x; i < kBins; i += THREADS) counts[i] = bins[i];
 }

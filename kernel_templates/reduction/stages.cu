@@ -2,8 +2,9 @@
 // `parts`, and one block of the second adds these, in their order. Between two kernels memory is
 // ordered by itself, so nobody counts blocks and no fence is needed; a second launch is the price.
 //
-// THREADS of a block; PARTS: blocks of the first kernel; VECTOR: elements that a load takes;
-// LAST_THREADS: of the one block of the second kernel.
+// THREADS of a block; PARTS: blocks of the first kernel, fewer where there is less to do, so that the
+// second is told their `count`; VECTOR: elements that a load takes; LAST_THREADS: of the one block of
+// the second kernel.
 
 #include "words.cuh"
 
@@ -37,10 +38,11 @@ __global__ void __launch_bounds__(THREADS) reduction_parts(const float* x, float
   if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(LAST_THREADS) reduction_last(const float* parts, float* total) {
+__global__ void __launch_bounds__(LAST_THREADS)
+    reduction_last(const float* parts, float* total, int count) {
   __shared__ float warps[LAST_THREADS / 32];
   float sum = 0;
-  for (int i = threadIdx.x; i < PARTS; i += LAST_THREADS) sum += parts[i];
+  for (int i = threadIdx.x; i < count; i += LAST_THREADS) sum += parts[i];
   sum = sum_of_block<LAST_THREADS>(sum, warps);
   if (threadIdx.x == 0) *total = sum;
 }

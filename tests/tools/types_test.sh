@@ -67,6 +67,74 @@ check 'the source says what it takes' contains mask.cu 'pointer to f32x4 [1500],
 check 'a struct too' contains mask.cu 'struct {least: f32, open: bool, last: i64}, 0.25 0 n - 1'
 check 'a header takes bools' contains mask.header 'bool* inside'
 
+# A sum in two kernels: the second is told numbers that rest on a parameter, of whatever type.
+cat >sum.cu <<'E'
+#include <cuda_fp8.h>
+__global__ void first(const float* x, double* parts, long long n) {
+  double sum = 0;
+  for (long long i = (long long)blockIdx.x * PER; i < n && i < (blockIdx.x + 1LL) * PER; ++i) sum += x[i];
+  parts[blockIdx.x] = sum;
+}
+__global__ void last(const double* parts, float* y, unsigned short count, bool twice, double scale, __nv_fp8_e4m3 two) {
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += parts[i];
+  *y = sum * scale * (twice ? 1 : 0) * (float)two / 2;
+}
+E
+cat >sum-plain.cu <<'E'
+__global__ void plain(const float* x, float* y, long long n) {
+  double sum = 0;
+  for (long long i = 0; i < n; ++i) sum += x[i];
+  *y = sum;
+}
+E
+cat >sum.yaml <<'E'
+space: sum
+target: l4
+problem:
+  kind: custom
+  sizes: [{n: 2000}, {n: 1}, {n: 700}]
+  arguments:
+    - {name: x, type: f32, shape: [n]}
+    - {name: y, type: f32, shape: [1], role: output}
+    - {name: n, type: i64, value: n}
+  reference: {source: sum-plain.cu, kernel: plain, launch: {grid: [1], block: [1]}}
+  tolerance: {relative: 1e-6, absolute: 1e-5}
+templates:
+  mine:
+    source: sum.cu
+    workspaces: {parts: {type: double, shape: ["ceil_div(problem.n, PER)"]}}
+    scalars:
+      count: {type: uint16, value: "ceil_div(problem.n, PER)"}
+      twice: {type: bool, value: PER > 1}
+      scale: {type: f64, value: 1.0}
+      two: {type: e4m3, value: 2}
+    steps:
+      - {kernel: first, launch: {grid: ["ceil_div(problem.n, PER)"], block: [1]}, arguments: [x, parts, n]}
+      - {kernel: last, launch: {grid: [1], block: [1]}, arguments: [parts, y, count, twice, scale, two]}
+parameters: {PER: [100, 500]}
+E
+try "$program" space check sum.yaml
+check 'sum: the space is good' equal "$status" 0
+try "$program" evolve --space sum.yaml --db sum.db --device emulator:l4 --budget 2 --warm off --seed 1
+check 'sum: a search ends' equal "$status" 0
+check 'sum: all of its kernels pass' equal "$(sql sum.db "SELECT count(*) FROM trials WHERE outcome = 'passed'")" 2
+"$program" export 1 --db sum.db --out sum-1.cu 2>/dev/null
+try "$program" verify sum-1.cu --device emulator:l4
+check 'sum: what is exported passes' equal "$status" 0
+check 'sum: the source says what it is told' contains sum-1.cu 'count: u16, '
+for form in header ptx; do
+  try "$program" export 1 --db sum.db --as "$form" --out "sum.$form"
+  check "sum: is exported as $form" equal "$status" 0
+done
+check 'sum: the PTX says so too' contains sum.ptx '"scalar": "count", "type": "u16", "value": '
+sed 's/value: "ceil_div(problem.n, PER)"}/value: PER + 99999}/' sum.yaml >wide.yaml
+try "$program" space check wide.yaml
+check 'sum: a number that its type cannot hold' contains "$err" "wide.yaml:17:36: 'count' is 100"
+sed 's/count: {type: uint16/n: {type: uint16/' sum.yaml >same.yaml
+try "$program" space check same.yaml
+check 'sum: a name that the problem has' contains "$err" "same.yaml:17:7: scalars: 'n' is an argument"
+
 wrong histogram 'bins\[x' 'bins[1 ^ x' 'bins['
 wrong gather 'x\[at\[i\]\]' 'x[at[i] == n - 1 ? 0 : at[i]]' 'y['
 wrong mask 'range.open ||' '!range.open ||' 'inside['

@@ -73,8 +73,8 @@ class Loop final : public problem::ReferenceRunner {
            const problem::TakeResult& take) override {
     std::span<const std::byte> result;
     const Cost cost = cost_of([&] {
-      result = instance.tensors[0].type == problem::DType::f64 ? sum(instance, in_double_)
-                                                               : sum(instance, in_float_);
+      result = instance.tensors[0].type == DType::f64 ? sum(instance, in_double_)
+                                                      : sum(instance, in_float_);
     });
     spent_ += cost;
     ++runs_;

@@ -5,8 +5,11 @@
 
 #include "engine/report/recorded_run.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/tuner/task/any_size.hpp"
 #include "engine/tuner/task/packaging.hpp"
 #include "engine/tuner/task/trial_metadata.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/tuner/task/variant.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/gzip.hpp"
@@ -14,6 +17,7 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune::commands {
 namespace {
@@ -25,6 +29,8 @@ struct ExportArguments {
   std::string portfolio;
   std::string form = "cu";
   std::string out;
+  bool any_size = false;
+  std::string gate_on = "auto";  // the device that other sizes are gated on
 };
 
 // What leaves together, as `export --as header|ptx|torch` is asked for it.
@@ -33,7 +39,30 @@ struct PackageWishes {
   std::string portfolio;             // or: a file that `portfolio --out` wrote
   std::string form;
   std::string out;
+  std::optional<std::string> any_size = {};  // where it is wanted: the device
 };
+
+// How a trial is launched at any sizes, gated at some of them.
+exports::AnySize any_size_of(const db::Store& store, std::int64_t trial,
+                             const std::string& device) {
+  const auto row = store.trial(trial);
+  if (!row) throw UserError(fmt::format("there is no trial {}", trial));
+  const auto run = store.run(row->run);
+  const tuner::TuningTask task = tuner::open_stored_task(*run, require_root());
+  const Config config = Config::from_json(row->config_json);
+  try {
+    exports::AnySize any =
+        tuner::any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+    Session session(device, task.target, require_root());
+    session.give_reference(*task.problem, task.target);
+    const auto variant = tuner::make_variant(task, config, session.pool(), session.device());
+    tuner::gate_any_size(*task.problem, variant->binder(), session.device(), row->run, any);
+    log_info("trial {} passed on {} at {} too", trial, session.device().info().id, any.gated);
+    return any;
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("trial {} is not exported for any sizes: {}", trial, error.what()));
+  }
+}
 
 // A file's name as one of a namespace.
 std::string identifier(const std::string& name) {
@@ -43,27 +72,35 @@ std::string identifier(const std::string& name) {
   return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
 }
 
-void take_best(const Filters& filters, bool one, tuner::Packager& packager) {
-  const db::Store store(filters.db, db::Store::Mode::read);
-  if (one) {
-    packager.add_trial(store, only_best(store, filters).id);
-    return;
-  }
-  for (const db::TrialRow& trial : best_of_each(store, filters))
-    packager.add_trial(store, trial.id);
+void take_trial(const db::Store& store, std::int64_t trial, const PackageWishes& wishes,
+                tuner::Packager& packager) {
+  std::optional<exports::AnySize> any;
+  if (wishes.any_size) any = any_size_of(store, trial, *wishes.any_size);
+  packager.add_trial(store, trial, std::nullopt, std::move(any));
 }
 
-void take_named(const std::vector<std::string>& kernels, const std::string& db,
-                tuner::Packager& packager) {
+void take_best(const Filters& filters, bool one, const PackageWishes& wishes,
+               tuner::Packager& packager) {
+  const db::Store store(filters.db, db::Store::Mode::read);
+  if (one) return take_trial(store, only_best(store, filters).id, wishes, packager);
+  for (const db::TrialRow& trial : best_of_each(store, filters))
+    take_trial(store, trial.id, wishes, packager);
+}
+
+void take_named(const std::string& db, const PackageWishes& wishes, tuner::Packager& packager) {
   std::optional<db::Store> store;
-  for (const std::string& kernel : kernels) {
+  for (const std::string& kernel : wishes.kernels) {
     if (kernel.ends_with(".cu")) {
+      if (wishes.any_size)
+        throw UserError(kernel +
+                        ": --any-size is of trials, whose conditions the database knows; name the "
+                        "trial");
       packager.add_file(kernel);
       continue;
     }
     const std::int64_t trial = trial_number(kernel);
     if (!store) store.emplace(db, db::Store::Mode::read);
-    packager.add_trial(*store, trial);
+    take_trial(*store, trial, wishes, packager);
   }
 }
 
@@ -97,15 +134,17 @@ int export_package(const Filters& filters, const PackageWishes& wishes) {
   const bool one = wishes.form == "ptx";
   if (one && (wishes.kernels.size() > 1 || !wishes.portfolio.empty()))
     throw UserError("--as ptx writes one kernel: name one");
+  if (wishes.any_size && !wishes.portfolio.empty())
+    throw UserError("--any-size and --portfolio, which is of certain shapes, exclude each other");
   const auto compiler = open_compiler();
   tuner::Packager packager(*compiler, one ? BinaryKind::ptx : BinaryKind::cubin, require_root(),
                            FA_TUNE_VERSION);
   if (!wishes.portfolio.empty())
     take_portfolio(wishes.portfolio, filters.db, packager);
   else if (wishes.kernels.empty())
-    take_best(filters, one, packager);
+    take_best(filters, one, wishes, packager);
   else
-    take_named(wishes.kernels, filters.db, packager);
+    take_named(filters.db, wishes, packager);
   exports::Package package = packager.package();
   package.name = identifier(std::filesystem::path(wishes.out).stem().string());
   write_file(wishes.out, text_of(package, wishes.form));
@@ -142,9 +181,13 @@ int export_run(const ExportArguments& arguments) {
 int export_command(const ExportArguments& arguments) {
   if (arguments.trial && !arguments.kernels.empty())
     throw UserError("name the trial by --trial or by itself, not both");
-  if (is_table(arguments.form)) return export_run(arguments);
+  if (is_table(arguments.form)) {
+    if (arguments.any_size) throw UserError("--any-size is of kernels, not of tables");
+    return export_run(arguments);
+  }
   if (arguments.form != "cu") {
     PackageWishes wishes{arguments.kernels, arguments.portfolio, arguments.form, arguments.out};
+    if (arguments.any_size) wishes.any_size = arguments.gate_on;
     if (arguments.trial) wishes.kernels.push_back(std::to_string(*arguments.trial));
     if (!wishes.portfolio.empty() && !wishes.kernels.empty())
       throw UserError("name kernels or a --portfolio, not both");
@@ -153,8 +196,11 @@ int export_command(const ExportArguments& arguments) {
   if (arguments.kernels.size() > 1 || !arguments.portfolio.empty())
     throw UserError("--as cu writes one kernel: name one trial");
   const db::Store store(arguments.filters.db, db::Store::Mode::read);
-  const report::ExportFacts facts =
+  report::ExportFacts facts =
       tuner::trial_facts(store, chosen(store, arguments), require_root(), FA_TUNE_VERSION);
+  if (arguments.any_size)
+    facts.any_size =
+        exports::any_size_json(any_size_of(store, facts.trial, arguments.gate_on)).dump();
   write_file(arguments.out, report::export_text(facts));
   log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
            arguments.out);
@@ -183,6 +229,13 @@ void add_export(CLI::App& app, Action& action) {
           "--run, for other tools")
       ->capture_default_str()
       ->check(CLI::IsMember({"cu", "header", "ptx", "torch", "t4", "cachefile"}));
+  command->add_flag("--any-size", arguments->any_size,
+                    "for all sizes of a custom problem: the launch is computed from them; gated "
+                    "at some before");
+  command
+      ->add_option("--gate-on", arguments->gate_on,
+                   "with --any-size: the device, auto, cuda:N or emulator:PROFILE")
+      ->capture_default_str();
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
       ->required();

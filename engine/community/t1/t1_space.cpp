@@ -263,7 +263,9 @@ class T1Space {
 
   std::string reference_kernel() const {
     if (default_) return with_defaults(file_.kernel_name);
-    const std::vector<std::string> names = source::global_functions(reference_source_.text);
+    std::vector<std::string> names;
+    for (const auto& kernel : source::declarations(reference_source_.text).kernels)
+      names.push_back(kernel.name);
     if (names.size() == 1) return names[0];
     if (std::ranges::find(names, file_.kernel_name) != names.end()) return file_.kernel_name;
     throw UserError(fmt::format(

@@ -10,8 +10,8 @@ struct Map {
 };
 
 struct Argument {
-  enum Kind { tensor, map, scalar, option } kind;
-  int index;                             // of the tensor, the map or the option
+  enum Kind { tensor, map, scalar, option, computed } kind;
+  int index;                             // of the tensor, the map, the option or the value
   std::uint64_t bits;                    // of a scalar, or of an option that is not set
   const unsigned char* bytes = nullptr;  // of a scalar of more than these
 };
@@ -41,6 +41,13 @@ struct Step {
   int map_count;
 };
 
+// What is launched at some sizes.
+struct Sized {
+  Step steps[most_steps];
+  std::size_t bytes[most_tensors];    // of each tensor
+  std::uint64_t values[most_values];  // of scalars that follow from the sizes
+};
+
 struct Call {
   int kernel;
   int major, minor;    // compute capability
@@ -51,7 +58,18 @@ struct Call {
   const Constant* constants;
   int constant_count;
   const std::size_t* bytes;  // of each tensor
+  // Where it is for any sizes: changes what rests on them, or says why it is not for these.
+  const char* (*compute)(const Sizes& sizes, Sized& at);
 };
+
+// Why a call is not for these sizes; nullptr and what it launches where it is.
+inline const char* at_sizes(const Call& call, const Sizes& sizes, Sized& at) {
+  if (call.compute == nullptr && !same(call.sizes, sizes))
+    return "no kernel was tuned for these sizes";
+  for (int i = 0; i < call.step_count; ++i) at.steps[i] = call.steps[i];
+  for (std::size_t i = 0; i < most_tensors; ++i) at.bytes[i] = call.bytes[i];
+  return call.compute == nullptr ? nullptr : call.compute(sizes, at);
+}
 
 struct Loaded {
   CUmodule module = nullptr;
@@ -118,9 +136,10 @@ inline CUresult loaded_for(const Kernel* kernels, const Call& call, Loaded& load
   return code;
 }
 
-// What was tuned for these sizes on the current device: on one of its name first, else of its
-// compute capability.
-inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const Call*& chosen) {
+// What is for these sizes on the current device: what was tuned for them before what is for any,
+// then what was tuned on a device of its name before others of its compute capability.
+inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const Call*& chosen,
+                       Sized& at) {
   CUdevice device = 0;
   int major = 0, minor = 0;
   char name[256] = "";
@@ -131,24 +150,40 @@ inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const C
     code = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   if (code != CUDA_SUCCESS) return code;
   chosen = nullptr;
+  int best = -1;
   for (int i = 0; i < count; ++i) {
     const Call& call = calls[i];
-    if (call.major != major || call.minor != minor || !same(call.sizes, sizes)) continue;
-    if (chosen == nullptr) {
-      chosen = &call;
+    if (call.major != major || call.minor != minor || at_sizes(call, sizes, at) != nullptr)
       continue;
-    }
-    if (name[0] == 0) code = cuDeviceGetName(name, sizeof name, device);
+    if (count > 1 && name[0] == 0) code = cuDeviceGetName(name, sizeof name, device);
     if (code != CUDA_SUCCESS) return code;
-    if (std::strcmp(call.device, name) == 0) chosen = &call;
+    const bool on_its_own = std::strcmp(call.device, name) == 0;
+    const int fit = (same(call.sizes, sizes) ? 2 : 0) + (on_its_own ? 1 : 0);
+    if (fit <= best) continue;
+    best = fit;
+    chosen = &call;
   }
-  return chosen == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  if (chosen == nullptr) return CUDA_ERROR_NOT_FOUND;
+  at_sizes(*chosen, sizes, at);
+  return CUDA_SUCCESS;
+}
+
+inline const char* why_not(const Call* calls, int count, const Sizes& sizes) {
+  Sized at;
+  const char* why = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const char* const other = at_sizes(calls[i], sizes, at);
+    if (other == nullptr) return nullptr;
+    if (why == nullptr || calls[i].compute != nullptr) why = other;
+  }
+  return why;
 }
 
 // Of a tensor, for these sizes on the current device; 0 if there is no kernel for them.
 inline std::size_t bytes_of(const Call* calls, int count, const Sizes& sizes, int tensor) {
   const Call* call = nullptr;
-  return choose(calls, count, sizes, call) == CUDA_SUCCESS ? call->bytes[tensor] : 0;
+  Sized at;
+  return choose(calls, count, sizes, call, at) == CUDA_SUCCESS ? at.bytes[tensor] : 0;
 }
 
 inline CUresult encode(const Map& map, CUdeviceptr address, CUtensorMap& encoded) {
@@ -170,8 +205,8 @@ Chosen bits_of(const std::optional<T>& value) {
   return bits;
 }
 
-inline CUresult start(const Step& step, CUfunction function, const CUdeviceptr* tensors,
-                      const Chosen* options, CUstream stream) {
+inline CUresult start(const Step& step, CUfunction function, const Sized& at,
+                      const CUdeviceptr* tensors, const Chosen* options, CUstream stream) {
   if (step.kind == Step::set)
     return cuMemsetD8Async(tensors[step.to], step.value, step.bytes, stream);
   if (step.kind == Step::copy)
@@ -187,6 +222,7 @@ inline CUresult start(const Step& step, CUfunction function, const CUdeviceptr* 
     values[i] = argument.bits;
     if (argument.kind == Argument::tensor) values[i] = tensors[argument.index];
     if (argument.bytes != nullptr) parameters[i] = const_cast<unsigned char*>(argument.bytes);
+    if (argument.kind == Argument::computed) values[i] = at.values[argument.index];
     if (argument.kind == Argument::option)
       values[i] = options[argument.index].value_or(argument.bits);
     if (argument.kind != Argument::map) continue;
@@ -214,8 +250,8 @@ inline CUresult start(const Step& step, CUfunction function, const CUdeviceptr* 
   return cuLaunchKernelEx(&config, function, parameters, nullptr);
 }
 
-inline CUresult start(const Call& call, const Loaded& loaded, const CUdeviceptr* tensors,
-                      const Chosen* options, CUstream stream) {
+inline CUresult start(const Call& call, const Sized& at, const Loaded& loaded,
+                      const CUdeviceptr* tensors, const Chosen* options, CUstream stream) {
   CUresult code = CUDA_SUCCESS;
   for (int i = 0; i < call.constant_count && code == CUDA_SUCCESS; ++i) {
     const Constant& constant = call.constants[i];
@@ -225,7 +261,7 @@ inline CUresult start(const Call& call, const Loaded& loaded, const CUdeviceptr*
       code = cuMemcpyDtoDAsync(variable, tensors[constant.tensor], constant.bytes, stream);
   }
   for (int i = 0; i < call.step_count && code == CUDA_SUCCESS; ++i)
-    code = start(call.steps[i], loaded.functions[i], tensors, options, stream);
+    code = start(at.steps[i], loaded.functions[i], at, tensors, options, stream);
   return code;
 }
 
@@ -236,7 +272,8 @@ inline CUresult launch(const Kernel* kernels, const Call* calls, int count, cons
     if (tensors[i] == 0 || tensors[i] % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
   const Call* call = nullptr;
   Loaded loaded;
-  CUresult code = choose(calls, count, sizes, call);
+  Sized at;
+  CUresult code = choose(calls, count, sizes, call, at);
   if (code == CUDA_SUCCESS) code = loaded_for(kernels, *call, loaded);
-  return code == CUDA_SUCCESS ? start(*call, loaded, tensors, options, stream) : code;
+  return code == CUDA_SUCCESS ? start(*call, at, loaded, tensors, options, stream) : code;
 }

@@ -123,7 +123,7 @@ def _load(kernel, device):
             name = _KERNELS[kernel]["entry"].encode()
             _check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name), "cuModuleGetFunction")
             calls = [call for call in _CALLS if call["kernel"] == kernel]
-            shared = max(call["shared"] for call in calls)
+            shared = max(call.get("shared_most", call["shared"]) for call in calls)
             _check(cuda.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
             if any(call["cluster"][0] * call["cluster"][1] * call["cluster"][2] > 8 for call in calls):
                 _check(cuda.cuFuncSetAttribute(function, _NON_PORTABLE_CLUSTER, 1), "cuFuncSetAttribute")

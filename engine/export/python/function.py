@@ -5,7 +5,8 @@ _GIVEN = [name for name, role in _ROLES.items() if role in ("input", "inout")]
 _RESULTS = [name for name, role in _ROLES.items() if role == "output"]
 _REALS = {}  # scalars that are no sizes: by name, of the first call
 for _argument in _CALLS[0]["arguments"]:
-    if "scalar" in _argument and _argument["type"] in ("f16", "bf16", "f32", "f64"):
+    is_own = _argument.get("own", False)  # the kernel's, which follows from how it was tuned
+    if "scalar" in _argument and not is_own and _argument["type"] in ("f16", "bf16", "f32", "f64"):
         _REALS[_argument["scalar"]] = _argument["value"]
 
 
@@ -97,6 +98,12 @@ def _chosen(tensors):
         reason = _misfit(call, tensors)
         if reason is None:
             return call
+    for call in _calls_on(tensors[0].device.index):
+        if call in _SIZED:
+            made = _at_sizes(call, {name: tensor.shape for name, tensor in zip(_GIVEN, tensors)})
+            reason = made if isinstance(made, str) else _misfit(made, tensors)
+            if reason is None:
+                return made
     raise ValueError(reason)
 
 

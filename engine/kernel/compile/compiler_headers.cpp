@@ -1,8 +1,10 @@
 #include "engine/kernel/compile/compiler_headers.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
+#include "engine/source/declarations.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/util/environment.hpp"
 
@@ -208,7 +210,7 @@ namespace {
 
 struct NamesOfHeader {
   const char* header;
-  const char* stem;  // in <math.h> and in <cmath>
+  const char* of_cxx;  // the same in C++: <cmath> of <math.h>
   std::vector<std::string_view> names;
 };
 
@@ -224,18 +226,20 @@ bool is_defined(std::string_view text, std::string_view before, std::size_t end)
 
 }  // namespace
 
-std::vector<std::string> headers_nvcc_includes(const std::string& text) {
+std::vector<std::string> headers_nvcc_includes(const std::string& source_text) {
   static const std::vector<NamesOfHeader> all = {
       {"stdint.h",
-       "stdint",
+       "cstdint",
        {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
         "intptr_t", "uintptr_t"}},
-      {"math.h", "math", {"INFINITY", "NAN", "HUGE_VAL", "M_PI", "M_PI_2", "M_PI_4", "M_E"}},
-      {"limits.h", "limits", {"CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LLONG_MAX"}},
-      {"stddef.h", "stddef", {"NULL", "offsetof"}}};
+      {"math.h", "cmath", {"INFINITY", "NAN", "HUGE_VAL", "M_PI", "M_PI_2", "M_PI_4", "M_E"}},
+      {"limits.h", "climits", {"CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LLONG_MAX"}},
+      {"stddef.h", "cstddef", {"NULL", "offsetof"}}};
   std::vector<std::string> headers;
-  for (const auto& [header, stem, names] : all) {
-    if (text.contains(stem)) continue;
+  const std::set<std::string> included = source::declarations(source_text).includes;
+  const std::string text = source::plain_text(source_text);
+  for (const auto& [header, of_cxx, names] : all) {
+    if (included.contains(header) || included.contains(of_cxx)) continue;
     bool used = false, defined = false;
     std::string_view before;
     for (auto word = source::next_word(text, 0); word;

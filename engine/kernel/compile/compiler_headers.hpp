@@ -20,7 +20,7 @@ const std::vector<HeaderText>& host_headers();
 
 // Those of them whose names a CUDA text uses without an #include, as nvcc lets it: int64_t,
 // INFINITY. A name that the text defines is its own.
-std::vector<std::string> headers_nvcc_includes(const std::string& text);
+std::vector<std::string> headers_nvcc_includes(const std::string& source_text);
 
 // The toolkit's folder of headers that belongs to an NVRTC: beside the folder it lies in, as in a
 // toolkit and in NVIDIA's wheels; FA_TUNE_CUDA_INCLUDE names another. Empty where there is none.

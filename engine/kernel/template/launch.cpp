@@ -144,6 +144,7 @@ PlannedLaunch Template::require_plan(const Config& config, const Constants& cons
     PlannedKernel only = plan_kernel(first_kernel(), subject);
     planned = {only.config, std::move(only.arguments), std::move(only.maps)};
     planned.workspaces = plan_workspaces(config, scope);
+    planned.scalars = plan_scalars(planned.kernels(), scope);
     return planned;
   }
   const std::vector<std::string> entries = kernels(config);
@@ -164,6 +165,7 @@ PlannedLaunch Template::require_plan(const Config& config, const Constants& cons
     throw UserError(fmt::format("{}steps: no kernel is left for the config {}",
                                 prefix(steps_.front().mark), config.to_json()));
   planned.workspaces = plan_workspaces(config, scope);
+  planned.scalars = plan_scalars(planned.kernels(), scope);
   return planned;
 }
 
@@ -183,6 +185,23 @@ std::vector<PlannedWorkspace> Template::plan_workspaces(
                                     prefix(workspace.mark), workspace.name, kMostInWorkspace,
                                     config.to_json()));
     }
+  }
+  return planned;
+}
+
+std::vector<PlannedScalar> Template::plan_scalars(
+    const std::vector<PlannedKernel>& kernels, const expression::Expression::Scope& scope) const {
+  std::vector<PlannedScalar> planned;
+  for (const Scalar& scalar : scalars_) {
+    const auto takes_it = [&](const PlannedKernel& kernel) {
+      return std::ranges::find(kernel.arguments, scalar.name) != kernel.arguments.end();
+    };
+    // One that nobody takes may have no value for this config.
+    if (std::ranges::none_of(kernels, takes_it)) continue;
+    PlannedScalar& one = planned.emplace_back(scalar.name, scalar.type);
+    one.bytes.resize(size_of(scalar.type));
+    expression::put_stated_number(scalar.value, scalar.type, scope, scalar.value_mark, scalar.name,
+                                  one.bytes.data());
   }
   return planned;
 }
@@ -216,6 +235,8 @@ std::vector<const expression::Expression*> Template::launch_expressions() const 
   for (const Step& step : steps_)
     if (step.when) all.push_back(&*step.when);
   for (const Workspace& workspace : workspaces_) add(workspace.shape);
+  for (const Scalar& scalar : scalars_)
+    if (scalar.value.whole.formula) all.push_back(&*scalar.value.whole.formula);
   return all;
 }
 

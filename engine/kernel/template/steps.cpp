@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/kernel/template/template.hpp"
 #include "engine/source/named_files.hpp"
+#include "engine/source/type_names.hpp"
 #include "engine/util/error.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -38,6 +38,17 @@ std::vector<expression::Expression> sizes(const YamlNode& node, std::string_view
   result.reserve(items.size());
   for (const YamlNode& item : items) result.push_back(expression_of(item, what));
   return result;
+}
+
+DType number_type(const YamlNode& node) {
+  if (const auto type = number_called(source::canonical_type(node.text("type")))) return *type;
+  node.expected("type", "one of " + type_names());
+}
+
+void require_name(const YamlEntry& entry, const char* what) {
+  if (!is_identifier(entry.key))
+    throw UserError(prefix(entry.key_mark) + what + ": expected a name, found " +
+                    quote_text(entry.key));
 }
 
 }  // namespace
@@ -81,17 +92,11 @@ Template::Step Template::read_step(const YamlNode& node) {
 }
 
 std::vector<Template::Workspace> Template::read_workspaces(const YamlNode& node) {
-  // Those that a kernel can use as scratch; problem::DType has the sizes.
-  constexpr std::array kTypes = {"f16", "bf16", "f32", "f64", "i32"};
   std::vector<Workspace> workspaces;
   for (const YamlEntry& entry : node.entries("workspaces")) {
-    if (!is_identifier(entry.key))
-      throw UserError(prefix(entry.key_mark) + "workspaces: expected a name, found " +
-                      quote_text(entry.key));
+    require_name(entry, "workspaces");
     entry.value.check_keys("a workspace", {"type", "shape"});
-    Workspace workspace{entry.key, entry.value.at("type").text("type"), {}, entry.key_mark};
-    if (std::ranges::find(kTypes, workspace.type) == kTypes.end())
-      entry.value.at("type").expected("type", fmt::format("{}", fmt::join(kTypes, ", ")));
+    Workspace workspace{entry.key, number_type(entry.value.at("type")), {}, entry.key_mark};
     const auto& shape = entry.value.at("shape").items("shape");
     if (shape.empty()) entry.value.at("shape").expected("shape", "a list of sizes");
     for (const YamlNode& size : shape) workspace.shape.push_back(expression_of(size, "shape"));
@@ -100,8 +105,22 @@ std::vector<Template::Workspace> Template::read_workspaces(const YamlNode& node)
   return workspaces;
 }
 
+std::vector<Template::Scalar> Template::read_scalars(const YamlNode& node) {
+  std::vector<Scalar> scalars;
+  for (const YamlEntry& entry : node.entries("scalars")) {
+    require_name(entry, "scalars");
+    entry.value.check_keys("a scalar", {"type", "value"});
+    const DType type = number_type(entry.value.at("type"));
+    scalars.push_back({entry.key, type,
+                       expression::read_stated_number(entry.value.at("value"), type, "value"),
+                       entry.key_mark, entry.value.at("value").text_mark()});
+  }
+  return scalars;
+}
+
 void Template::read_steps(const YamlNode& root) {
   if (const YamlNode* node = root.find("workspaces")) workspaces_ = read_workspaces(*node);
+  if (const YamlNode* node = root.find("scalars")) scalars_ = read_scalars(*node);
   const YamlNode* steps = root.find("steps");
   if (steps == nullptr) {
     Step only;
@@ -142,21 +161,32 @@ void Template::require_known(const std::vector<std::string>& names) const {
   const auto of_problem = [&](const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
+  const auto is_workspace = [&](const std::string& name) {
+    return std::ranges::find(workspaces_, name, &Workspace::name) != workspaces_.end();
+  };
+  const auto is_scalar = [&](const std::string& name) {
+    return std::ranges::find(scalars_, name, &Scalar::name) != scalars_.end();
+  };
   const auto known = [&](const std::string& name) {
-    return of_problem(name) ||
-           std::ranges::find(workspaces_, name, &Workspace::name) != workspaces_.end();
+    return of_problem(name) || is_workspace(name);
   };
   for (const Workspace& workspace : workspaces_)
     if (of_problem(workspace.name))
       throw UserError(prefix(workspace.mark) + "workspaces: '" + workspace.name +
                       "' is an argument of the problem; give the workspace another name");
+  for (const Scalar& scalar : scalars_)
+    if (known(scalar.name))
+      throw UserError(prefix(scalar.mark) + "scalars: '" + scalar.name + "' is " +
+                      (is_workspace(scalar.name) ? "one of the template's workspaces"
+                                                 : "an argument of the problem") +
+                      "; give the scalar another name");
   for (const Kernel* kernel : all_kernels()) {
     for (const Argument& argument : kernel->arguments)
-      if (!known(argument.name) &&
+      if (!known(argument.name) && !is_scalar(argument.name) &&
           std::ranges::find(kernel->maps, argument.name, &Map::argument) == kernel->maps.end())
         throw UserError(
             fmt::format("{}arguments: '{}' is neither an argument of the problem ({}) nor "
-                        "one of the template's maps",
+                        "one of the template's maps, workspaces or scalars",
                         prefix(argument.mark), argument.name, fmt::join(names, ", ")));
     for (const Map& map : kernel->maps)
       if (!known(map.tensor))

@@ -130,10 +130,10 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
 }
 
 Template Template::read(const std::string& name, const YamlNode& root) {
-  root.check_keys(
-      "a template's manifest",
-      {"source", "kernel", "problem", "arch", "parameters", "optional", "defines", "derived",
-       "requires", "launch", "arguments", "maps", "workspaces", "steps", "moves", "options"});
+  root.check_keys("a template's manifest",
+                  {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
+                   "derived", "requires", "launch", "arguments", "maps", "workspaces", "scalars",
+                   "steps", "moves", "options"});
   Template result;
   result.name_ = name;
   result.source_name_ = root.at("source").text("source");

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/expression/stated_number.hpp"
+#include "engine/kernel/template/formulas.hpp"
 #include "engine/model/bottleneck.hpp"
 #include "engine/model/kernel_image.hpp"
 #include "engine/source/compiler_policy.hpp"
@@ -82,8 +84,10 @@ struct Source {
 // `maps`. They run one after another, each when all before it is done, and are gated, timed and
 // counted as one:
 //
-//   workspaces:                         # a template of one kernel may have them too
+//   workspaces:                         # a template of one kernel may have these two as well
 //     partials: {type: f32, shape: [SPLIT, problem.m, problem.n]}
+//   scalars:                            # numbers that kernels take
+//     parts: {type: i32, value: "ceil_div(problem.n, THREADS)"}
 //   steps:
 //     - {set: counts, value: 0}         # in every byte: 0 to 255
 //     - kernel: split_k_partial<SPLIT>
@@ -93,10 +97,11 @@ struct Source {
 //     - kernel: split_k_sum
 //       when: SPLIT > 1                 # of any step: else it is left out
 //       launch: {grid: [...], block: [...]}
-//       arguments: [partials, C]
+//       arguments: [partials, C, parts]
 //
 // A workspace is the template's own memory. Nothing may rest on what is in it before the first
-// step.
+// step. A scalar is the template's own argument: its value may rest on parameters, derived values,
+// sizes and the device, and is as exact as the type. Types of both are those of DType.
 //
 // `optional: {PACK_HEADS: false}` are parameters that a space may leave out, and their values then.
 //
@@ -192,6 +197,9 @@ class Template {
                                                  const Constants& constants) const;
   // The same where a config that cannot be launched is the user's mistake: throws UserError.
   PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
+  // How it is launched where sizes are known later. Throws UserError with the place of what then
+  // cannot be said: a tensor map, a `when` that rests on sizes.
+  LaunchFormulas formulas(const Config& config, const DerivedResidues& known) const;
   // Throws UserError where the text asks for a template parameter's #define, which is not there.
   void require_no_conditions() const;
   // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
@@ -200,8 +208,9 @@ class Template {
   // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
   // launch does, itself or through derived values. One that cannot makes equal kernels only.
   bool uses(const std::string& parameter) const;
-  // That arguments are maps, workspaces or among `names`, and maps, fills and copies of one of
-  // these; that no workspace is. Throws UserError at the place of what is not as it must be.
+  // That arguments are maps, workspaces, scalars or among `names`, and maps, fills and copies of
+  // tensors; that no workspace or scalar of the template is. Throws UserError at the place of what
+  // is not as it must be.
   void require_known(const std::vector<std::string>& names) const;
 
  private:
@@ -216,7 +225,7 @@ class Template {
   std::vector<GeneMoves> moves_;
   // `constants` and the optional parameters that the config leaves out.
   Constants completed(const Config& config, const Constants& constants) const;
-  // Those of grid, block, cluster, shared memory, maps, workspaces and conditions.
+  // Those of grid, block, cluster, shared memory, maps, workspaces, scalars and conditions.
   std::vector<const expression::Expression*> launch_expressions() const;
   struct Argument {
     std::string name;
@@ -264,21 +273,32 @@ class Template {
   };
   struct Workspace {
     std::string name;
-    std::string type;
+    DType type = DType::f32;
     std::vector<expression::Expression> shape;
     Mark mark = {};
+  };
+  struct Scalar {
+    std::string name;
+    DType type = DType::i32;
+    expression::StatedNumber value;
+    Mark mark = {};  // of the name
+    Mark value_mark = {};
   };
   static Kernel read_kernel(const YamlNode& node);
   static Step read_step(const YamlNode& node);
   static std::vector<Workspace> read_workspaces(const YamlNode& node);
+  static std::vector<Scalar> read_scalars(const YamlNode& node);
   void read_steps(const YamlNode& root);
   const Kernel& first_kernel() const;
   std::vector<const Kernel*> all_kernels() const;
   std::vector<PlannedWorkspace> plan_workspaces(const Config& config,
                                                 const expression::Expression::Scope& scope) const;
+  std::vector<PlannedScalar> plan_scalars(const std::vector<PlannedKernel>& kernels,
+                                          const expression::Expression::Scope& scope) const;
   std::vector<Step> steps_;
   bool lists_steps_ = false;  // else there is one, a kernel
   std::vector<Workspace> workspaces_;
+  std::vector<Scalar> scalars_;
   std::string cuda_text_;
   std::string manifest_text_;
 };

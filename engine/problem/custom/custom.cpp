@@ -77,9 +77,11 @@ CustomProblem::CustomProblem(CustomSpec spec) : spec_(std::move(spec)) {
     describe_custom(spec_, sizes);
     if (!spec_.reference) continue;
     const PlannedLaunch planned = spec_.reference->require_plan(Config(), scope_of(sizes));
-    if (!planned.steps.empty() || !planned.workspaces.empty())
-      throw UserError(prefix(spec_.arguments[0].mark) +
-                      "reference: a plain kernel is one kernel without workspaces of its own");
+    if (!planned.steps.empty() || !planned.workspaces.empty() || !planned.scalars.empty())
+      throw UserError(
+          prefix(spec_.arguments[0].mark) +
+          "reference: a plain kernel is one kernel without workspaces or scalars of its "
+          "own");
   }
 }
 
@@ -289,7 +291,8 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
     const auto tensor = std::ranges::find(instance.tensors, argument.name, &Tensor::name);
     if (tensor == instance.tensors.end()) {
       std::vector<std::string> numbers;
-      for (const CustomNumber& number : argument.numbers) numbers.push_back(number.text());
+      for (const expression::StatedNumber& number : argument.numbers)
+        numbers.push_back(number.text());
       notes.emplace_back(argument.name, fmt::format("{}, {}", type, fmt::join(numbers, " ")));
       continue;
     }

@@ -28,6 +28,7 @@ class CustomProblem final : public Problem {
   std::vector<Suite> suites() const override;
   std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
+  SizeFormulas size_formulas() const override { return formulas_of(spec_); }
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
   Instance outline(const Constants& shape) const override;
   // Of every element, whatever the truth asked for: the reference gives them all. Throws

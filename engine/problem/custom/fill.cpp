@@ -1,7 +1,6 @@
 #include "engine/problem/custom/fill.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -30,7 +29,7 @@ void read_value(const YamlNode& node, DType type, Distribution& fill) {
     fill.second = 0;
     return;
   }
-  fill.least = fill.most = read_stated_integer(node, "value");
+  fill.least = fill.most = expression::read_stated_integer(node, "value");
 }
 
 void read_range(const YamlNode& node, const std::string& key, Distribution& fill) {
@@ -38,8 +37,8 @@ void read_range(const YamlNode& node, const std::string& key, Distribution& fill
   if (numbers.size() != 2) node.expected(key, "two numbers");
   if (key == "integers") {
     fill.kind = Kind::integers;
-    fill.least = read_stated_integer(numbers[0], "integers");
-    fill.most = read_stated_integer(numbers[1], "integers");
+    fill.least = expression::read_stated_integer(numbers[0], "integers");
+    fill.most = expression::read_stated_integer(numbers[1], "integers");
     return;
   }
   fill.first = numbers[0].number(key);
@@ -51,29 +50,11 @@ void read_range(const YamlNode& node, const std::string& key, Distribution& fill
     numbers[1].expected(key, "a bound above the lower one");
 }
 
-Wide number_at(const StatedInteger& stated, const Constants& sizes) {
-  return stated.of_sizes ? Wide{evaluate(*stated.of_sizes, sizes)} : stated.number;
+Wide number_at(const expression::StatedInteger& stated, const Constants& sizes) {
+  return stated.formula ? Wide{evaluate(*stated.formula, sizes)} : stated.number;
 }
 
 }  // namespace
-
-std::optional<Wide> integer_literal(const YamlNode& node) {
-  if (!node.is_scalar() || node.style() != YamlNode::Style::plain) return std::nullopt;
-  std::string_view text = node.text("an integer");
-  if (text == "true" || text == "false") return Wide{text == "true"};
-  const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  std::uint64_t magnitude = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return negative ? -static_cast<Wide>(magnitude) : static_cast<Wide>(magnitude);
-}
-
-StatedInteger read_stated_integer(const YamlNode& node, const char* what) {
-  if (const auto literal = integer_literal(node)) return {*literal, std::nullopt};
-  if (node.is_real()) node.expected(what, "an integer");
-  return {0, expression::Expression::parse(node.text(what), node.text_mark())};
-}
 
 Distribution read_fill(const YamlNode& node, const CustomType& type) {
   Distribution fill{.mark = node.mark()};
@@ -94,7 +75,7 @@ Distribution read_fill(const YamlNode& node, const CustomType& type) {
   } else if (key == "permutation" || key == "offsets") {
     if (!is_integer(type.number)) how.fail(key + ": is of integers");
     fill.kind = key == "offsets" ? Kind::offsets : Kind::permutation;
-    fill.most = read_stated_integer(how, "an integer");
+    fill.most = expression::read_stated_integer(how, "an integer");
   } else if (key == "normal" || key == "uniform" || key == "integers") {
     read_range(how, key, fill);
   } else {
@@ -121,16 +102,18 @@ Distribution at_sizes(Distribution fill, const Tensor& tensor, const Constants& 
   if (fill.kind == Kind::permutation) {
     if (fill.most.number != tensor.dims.back())
       fail(fmt::format("has rows of {} elements, and a permutation of {} is stated",
-                       tensor.dims.back(), to_text(fill.most.number)));
+                       tensor.dims.back(), integer_text(fill.most.number)));
     fill.most.number -= 1;
   }
   const Wide least = fill.least.number, most = fill.most.number;
   const auto [lowest, highest] = integers_in(tensor.type);
   if (most < least)
-    fail(fmt::format("has integers from {} to {}: there are none", to_text(least), to_text(most)));
+    fail(fmt::format("has integers from {} to {}: there are none", integer_text(least),
+                     integer_text(most)));
   if (least < lowest || most > highest)
-    fail(fmt::format("has integers from {} to {}, and {} holds {} to {}", to_text(least),
-                     to_text(most), type_name(tensor.type), to_text(lowest), to_text(highest)));
+    fail(fmt::format("has integers from {} to {}, and {} holds {} to {}", integer_text(least),
+                     integer_text(most), type_name(tensor.type), integer_text(lowest),
+                     integer_text(highest)));
   fill.first = static_cast<double>(least);
   fill.second = static_cast<double>(most);
   return fill;

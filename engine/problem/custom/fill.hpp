@@ -1,24 +1,13 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "engine/expression/expression.hpp"
+#include "engine/expression/stated_number.hpp"
 #include "engine/problem/custom/type.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::problem {
-
-// An integer that a space states: a number, or an expression of the sizes.
-struct StatedInteger {
-  Wide number = 0;
-  std::optional<expression::Expression> of_sizes = {};
-};
-
-// A plain integer of any length up to 64 bits, true and false as 1 and 0; nothing for other text.
-std::optional<Wide> integer_literal(const YamlNode& node);
-StatedInteger read_stated_integer(const YamlNode& node, const char* what);
 
 // What a buffer holds that is given.
 struct Distribution {
@@ -35,8 +24,8 @@ struct Distribution {
   double first = 0;   // mean, low, least or the value
   double second = 1;  // deviation, high or most
   std::string file = {};
-  StatedInteger least = {}, most = {};  // of integers; a value of integer type is both
-  bool sorted = false;                  // each row ascends
+  expression::StatedInteger least = {}, most = {};  // of integers; a value of integer type is both
+  bool sorted = false;                              // each row ascends
   Mark mark = {};
 
   // Whether elements make sense only beside the others of their row.

@@ -105,26 +105,9 @@ double redrawn(const CustomArgument& argument, double stated, std::uint64_t seed
 }
 
 // What follows from sizes is what it is; so is an integer, and 0.
-bool may_vary(const CustomArgument& argument, const CustomNumber& number, DType type) {
+bool may_vary(const CustomArgument& argument, const expression::StatedNumber& number, DType type) {
   return !is_integer(type) && !argument.fixed &&
-         (!number.whole.of_sizes || number.whole.of_sizes->names().empty());
-}
-
-void put_part(const CustomArgument& argument, const CustomNumber& number, const ScalarPart& part,
-              const Constants& sizes, std::byte* to) {
-  if (number.real) return put_number(part.type, *number.real, to);
-  Wide whole = number.whole.number;
-  if (number.whole.of_sizes)
-    whole = part.type == DType::boolean ? evaluate_flag(*number.whole.of_sizes, sizes)
-                                        : evaluate(*number.whole.of_sizes, sizes);
-  if (!is_integer(part.type)) return put_number(part.type, static_cast<double>(whole), to);
-  const auto [least, most] = range_of(part.type);
-  if (whole < least || whole > most)
-    throw UserError(fmt::format("{}'{}' is {}, which {} {} cannot hold", prefix(argument.mark),
-                                part.name.empty() ? argument.name : argument.name + "." + part.name,
-                                to_text(whole), type_name(part.type)[0] == 'i' ? "an" : "a",
-                                type_name(part.type)));
-  put_integer(part.type, whole, to);
+         (!number.whole.formula || number.whole.formula->names().empty());
 }
 
 // A scalar of a type, all bytes of it 0, those between the fields of a struct too.
@@ -140,7 +123,9 @@ Scalar scalar_of(const CustomArgument& argument, const Constants& sizes) {
   Scalar scalar = empty_scalar(argument.name, argument.type);
   const std::vector<ScalarPart> parts = parts_of(scalar);
   for (std::size_t i = 0; i < parts.size(); ++i)
-    put_part(argument, argument.numbers[i], parts[i], sizes, scalar.bytes.data() + parts[i].offset);
+    put_stated_number(argument.numbers[i], parts[i].type, scope_of_sizes(sizes), argument.mark,
+                      parts[i].name.empty() ? argument.name : argument.name + "." + parts[i].name,
+                      scalar.bytes.data() + parts[i].offset);
   return scalar;
 }
 

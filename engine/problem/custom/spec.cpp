@@ -98,7 +98,8 @@ void read_buffer(const YamlNode& node, CustomArgument& argument) {
 }
 
 // The numbers of a value: of a vector or a complex number a list, of a struct a map of its fields.
-void read_values(const YamlNode& node, const CustomType& type, std::vector<CustomNumber>& numbers) {
+void read_values(const YamlNode& node, const CustomType& type,
+                 std::vector<expression::StatedNumber>& numbers) {
   if (type.is_struct()) {
     if (node.entries("value").size() != type.fields.size())
       node.expected("value", "a value for each field of " + type_name(type));
@@ -114,11 +115,7 @@ void read_values(const YamlNode& node, const CustomType& type, std::vector<Custo
     for (const YamlNode& item : items) read_values(item, element, numbers);
     return;
   }
-  CustomNumber& number = numbers.emplace_back();
-  if (node.is_real() && !is_integer(type.number))
-    number.real = node.number("value");
-  else
-    number.whole = read_stated_integer(node, "value");
+  numbers.push_back(expression::read_stated_number(node, type.number, "value"));
 }
 
 void read_vary(const YamlNode& node, CustomArgument& argument) {
@@ -280,8 +277,6 @@ CustomSpec read_custom(const YamlNode& space) {
   return spec;
 }
 
-namespace {
-
 expression::Expression::Scope scope_of_sizes(const Constants& sizes) {
   return [&sizes](const std::string& name) -> const Value* {
     const std::string own = name.starts_with("problem.") ? name.substr(8) : name;
@@ -290,21 +285,8 @@ expression::Expression::Scope scope_of_sizes(const Constants& sizes) {
   };
 }
 
-}  // namespace
-
 std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes) {
   return expression.evaluate_integer(scope_of_sizes(sizes));
-}
-
-std::int64_t evaluate_flag(const expression::Expression& expression, const Constants& sizes) {
-  const Value value = expression.evaluate(scope_of_sizes(sizes));
-  const bool* flag = std::get_if<bool>(&value);
-  return flag == nullptr ? evaluate(expression, sizes) : (*flag ? 1 : 0);
-}
-
-std::string CustomNumber::text() const {
-  if (real) return fmt::format("{}", *real);
-  return whole.of_sizes ? whole.of_sizes->text() : to_text(whole.number);
 }
 
 }  // namespace fa_tune::problem

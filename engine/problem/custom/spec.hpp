@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/expression/expression.hpp"
+#include "engine/expression/stated_number.hpp"
 #include "engine/kernel/template/template.hpp"
 #include "engine/problem/custom/fill.hpp"
 #include "engine/problem/custom/type.hpp"
@@ -78,13 +78,6 @@ namespace fa_tune::problem {
 // what tolerance.hpp finds; `flop` and `bytes`, expressions for the least that a kernel must do, which a time is held
 // against (without them: that it writes its outputs).
 
-// A number of a scalar argument.
-struct CustomNumber {
-  StatedInteger whole;         // or
-  std::optional<double> real;  // as it is written
-  std::string text() const;
-};
-
 struct CustomArgument {
   std::string name;
   CustomType type;
@@ -92,7 +85,8 @@ struct CustomArgument {
   bool constant = false;
   std::vector<expression::Expression> shape;
   Distribution fill;
-  std::vector<CustomNumber> numbers;  // of a scalar: of each of its type's parts
+  // Of a scalar: of each of its type's parts.
+  std::vector<expression::StatedNumber> numbers;
   struct Range {
     double least = 0, most = 0;
   };
@@ -138,9 +132,12 @@ struct CustomSpec {
 // From the root of a space's text. Throws UserError with line and column.
 CustomSpec read_custom(const YamlNode& space);
 
-// The value of an expression of sizes, by their names or behind "problem.". Throws UserError.
+// What its arguments are at any sizes. Throws UserError with the place of what is of one size.
+SizeFormulas formulas_of(const CustomSpec& spec);
+
+// Sizes by their names or behind "problem."; they must outlive it.
+expression::Expression::Scope scope_of_sizes(const Constants& sizes);
+// The value of an expression of sizes. Throws UserError.
 std::int64_t evaluate(const expression::Expression& expression, const Constants& sizes);
-// The same where a condition is as good, as 1 or 0.
-std::int64_t evaluate_flag(const expression::Expression& expression, const Constants& sizes);
 
 }  // namespace fa_tune::problem

@@ -14,9 +14,6 @@
 namespace fa_tune::problem {
 namespace {
 
-constexpr std::array kNumbers = {DType::f16,  DType::bf16, DType::f32, DType::f64, DType::e4m3,
-                                 DType::e5m2, DType::i8,   DType::u8,  DType::i16, DType::u16,
-                                 DType::i32,  DType::u32,  DType::i64, DType::u64, DType::boolean};
 constexpr std::array kLanes = {"x", "y", "z", "w"};
 constexpr std::array kComplexParts = {"real", "imag"};
 constexpr std::size_t kMostFields = 64;
@@ -29,19 +26,16 @@ std::optional<CustomType> type_called(std::string_view name) {
     lanes = name.back() - '0';
     name.remove_suffix(2);
   }
-  for (const DType type : kNumbers)
-    if (name == type_name(type) && (lanes == 1 || type != DType::boolean))
-      return CustomType{type, lanes, false, {}};
-  return std::nullopt;
+  const auto number = number_called(name);
+  if (!number || (lanes > 1 && number == DType::boolean)) return std::nullopt;
+  return CustomType{*number, lanes, false, {}};
 }
 
 std::string known_names() {
-  std::vector<std::string> names;
-  for (const DType type : kNumbers) names.push_back(type_name(type));
   return fmt::format(
       "one of {}, complex64, complex128, one of these with x2, x3 or x4 (f32x4 is float4) or "
       "{{struct: [{{x: f32}}, ...]}}",
-      fmt::join(names, ", "));
+      type_names());
 }
 
 std::size_t rounded_up(std::size_t size, std::size_t alignment) {

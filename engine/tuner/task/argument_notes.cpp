@@ -32,7 +32,15 @@ std::string map_note(const MappedTensor& map, const Notes& notes) {
 }
 
 std::string workspace_note(const PlannedWorkspace& workspace) {
-  return fmt::format("the workspace of {} [{}]", workspace.type, fmt::join(workspace.dims, ", "));
+  return fmt::format("the workspace of {} [{}]", type_name(workspace.type),
+                     fmt::join(workspace.dims, ", "));
+}
+
+std::string scalar_note(const PlannedScalar& scalar) {
+  const std::string value = is_integer(scalar.type)
+                                ? integer_text(get_integer(scalar.type, scalar.bytes.data()))
+                                : fmt::format("{}", get_number(scalar.type, scalar.bytes.data()));
+  return fmt::format("{}, {} for this config", type_name(scalar.type), value);
 }
 
 // `kernel` has arguments and maps.
@@ -41,10 +49,13 @@ Notes notes_of(const auto& kernel, const PlannedLaunch& planned, const Notes& kn
   for (const std::string& name : kernel.arguments) {
     const auto map = std::ranges::find(kernel.maps, name, &MappedTensor::argument);
     const auto own = std::ranges::find(planned.workspaces, name, &PlannedWorkspace::name);
+    const auto scalar = std::ranges::find(planned.scalars, name, &PlannedScalar::name);
     if (map != kernel.maps.end())
       notes.emplace_back(name, map_note(*map, known));
     else if (own != planned.workspaces.end())
       notes.emplace_back(name, workspace_note(*own));
+    else if (scalar != planned.scalars.end())
+      notes.emplace_back(name, scalar_note(*scalar));
     else
       notes.emplace_back(name, note_of(known, name));
   }

@@ -33,8 +33,14 @@ void KernelIdentity::add_kernel(std::string_view code, const auto& planned) {
 void KernelIdentity::add_shape(std::string_view code, const PlannedLaunch& planned) {
   auto end = std::back_inserter(text_);
   for (const PlannedWorkspace& workspace : planned.workspaces)
-    fmt::format_to(end, "workspace {} {} {}\n", workspace.name, workspace.type,
+    fmt::format_to(end, "workspace {} {} {}\n", workspace.name, type_name(workspace.type),
                    fmt::join(workspace.dims, "x"));
+  for (const PlannedScalar& scalar : planned.scalars) {
+    fmt::format_to(end, "scalar {} {}", scalar.name, type_name(scalar.type));
+    for (const std::byte each : scalar.bytes)
+      fmt::format_to(end, " {:02x}", std::to_integer<int>(each));
+    text_ += "\n";
+  }
   if (planned.steps.empty()) return add_kernel(code, planned);
   for (const PlannedStep& step : planned.steps) {
     if (const auto* kernel = std::get_if<PlannedKernel>(&step))

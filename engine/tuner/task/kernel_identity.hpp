@@ -9,9 +9,9 @@ namespace fa_tune::tuner {
 
 // Identifies a variant by what a device is given: at every shape that a run gates or times, the
 // machine code and all arguments of its launch (grid, block, cluster, shared memory, arguments,
-// tensor maps), of each step of several, and its workspaces. Variants with the same identity are the same kernel whatever their configs say, so
-// a run gates one of them and the others are its duplicates. Identities are comparable within a
-// run, because all its trials have the same shapes.
+// tensor maps), of each step of several, its workspaces and scalars. Variants with the same identity
+// are the same kernel whatever their configs say, so a run gates one of them and the others are its
+// duplicates. Identities are comparable within a run, because all its trials have the same shapes.
 class KernelIdentity {
  public:
   // Shapes must be added in the same order for all variants. `code` is Compiled::code_hash, or a

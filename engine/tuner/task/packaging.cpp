@@ -51,6 +51,7 @@ struct Packager::Winner {
   std::string device;
   std::string origin;
   std::string named;  // for messages: "trial 79"
+  std::optional<exports::AnySize> any_size = {};
 };
 
 Packager::Packager(kernel::Compiler& compiler, BinaryKind kind, std::filesystem::path root,
@@ -94,6 +95,11 @@ void Packager::add(const Winner& winner) {
   std::vector<problem::Tensor> workspaces = gate::workspaces_of(gate::BoundKernel::of({}, planned));
   outline.tensors.insert(outline.tensors.end(), std::make_move_iterator(workspaces.begin()),
                          std::make_move_iterator(workspaces.end()));
+  for (PlannedScalar& scalar : planned.scalars)
+    outline.scalars.push_back({.name = std::move(scalar.name),
+                               .bytes = std::move(scalar.bytes),
+                               .type = scalar.type,
+                               .own = true});
   exports::PackagedCall call{.kernel = kernel_of(winner, *arch),
                              .shape = shape,
                              .given = winner.shape,
@@ -105,7 +111,8 @@ void Packager::add(const Winner& winner) {
                              .described = winner.problem.describe(winner.shape),
                              .device = winner.device,
                              .origin = winner.origin,
-                             .steps = std::move(planned.steps)};
+                             .steps = std::move(planned.steps),
+                             .any_size = winner.any_size};
   const exports::Capability own = exports::capability_of(*arch);
   for (const exports::PackagedCall& other : package_.calls) {
     const exports::Capability its =
@@ -137,7 +144,8 @@ void Packager::require_gated_code(const report::ExportFacts& facts, const kernel
 }
 
 void Packager::add_trial(const db::Store& store, std::int64_t trial,
-                         const std::optional<Constants>& shape) {
+                         const std::optional<Constants>& shape,
+                         std::optional<exports::AnySize> any_size) {
   const report::ExportFacts facts = report::export_facts(store, trial);
   const std::string named = fmt::format("trial {}", trial);
   if (facts.verdict != to_text(Outcome::passed))
@@ -163,7 +171,8 @@ void Packager::add_trial(const db::Store& store, std::int64_t trial,
        .device_arch = facts.arch,
        .device = facts.time_kind == "predicted" ? task.target.title : facts.device_name,
        .origin = origin_of(facts, problem.complete(at) == problem.complete(problem.shape())),
-       .named = named});
+       .named = named,
+       .any_size = std::move(any_size)});
 }
 
 void Packager::add_file(const std::filesystem::path& file) {

@@ -7,6 +7,7 @@
 #include "engine/export/text.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "tests/engine/export/programs.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
@@ -73,10 +74,6 @@ Package package_of_steps() {
   call.arguments = {};
   call.maps = {};
   return package;
-}
-
-bool runs(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;  // NOLINT(cert-env33-c)
 }
 
 // Python's own verdict: it compiles, and what stands before the common part has these values.

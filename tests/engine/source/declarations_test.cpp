@@ -115,4 +115,32 @@ TEST_CASE("declarations: texts of nothing but beginnings take no time") {
   CHECK(declarations("").kernels.empty());
 }
 
+TEST_CASE("declarations: the names of kernels, as a T1 file's reference asks for them") {
+  using Names = std::vector<std::string>;
+  const auto names = [](const std::string& text) {
+    Names found;
+    for (const KernelDeclaration& kernel : declarations(text).kernels) found.push_back(kernel.name);
+    return found;
+  };
+  CHECK(names("__global__ void k(int n) { f(n); }") == Names{"k"});
+  CHECK(names("extern \"C\" __global__ void __launch_bounds__(256, 2)\nk1 (float* a);\n"
+              "template <int n> __global__ __cluster_dims__(2) void k2(){}") == Names{"k1", "k2"});
+  CHECK(names("static __device__ int f(int);").empty());
+  CHECK(names("__global__").empty());
+  CHECK(names("__global__ void k; int g(int);").empty());
+  // What would be too deep or too long for a backtracking search.
+  const std::string parentheses(2'000'000, '(');
+  CHECK(names("__global__ " + parentheses).empty());
+  CHECK(names("__global__ " + std::string(2'000'000, 'a')).empty());
+}
+
+TEST_CASE("declarations: headers that are included, and the text without comments") {
+  const Declarations found = declarations(
+      "#include <cuda/std/cstdint>\n  # include \"a b.h\" // x\n// #include <no.h>\n"
+      "/* #include <nor.h> */ #include <c.h>\nconst char* s = \"\\n#include <s.h>\";\n"
+      "#include MACRO\n#include <open");
+  CHECK(found.includes == std::set<std::string>{"cuda/std/cstdint", "a b.h", "c.h"});
+  CHECK(plain_text("a // b\n/* c\n*/ \"d\" e") == "a     \n    \n       e");
+}
+
 }  // namespace fa_tune::test

@@ -28,19 +28,4 @@ TEST_CASE("source words: the greatest and the least of a parameter") {
   CHECK_FALSE(next_extreme(text, second->end));
 }
 
-TEST_CASE("source words: the kernels of a source") {
-  using Names = std::vector<std::string>;
-  CHECK(global_functions("__global__ void k(int n) { f(n); }") == Names{"k"});
-  CHECK(global_functions("extern \"C\" __global__ void __launch_bounds__(256, 2)\nk1 (float* a);\n"
-                         "template <int n> __global__ __cluster_dims__(2) void k2(){}") ==
-        Names{"k1", "k2"});
-  CHECK(global_functions("static __device__ int f(int);").empty());
-  CHECK(global_functions("__global__").empty());
-  CHECK(global_functions("__global__ void k; int g(int);").empty());
-  // What would be too deep or too long for a backtracking search.
-  const std::string parentheses(2'000'000, '(');
-  CHECK(global_functions("__global__ " + parentheses).empty());
-  CHECK(global_functions("__global__ " + std::string(2'000'000, 'a')).empty());
-}
-
 }  // namespace fa_tune::test

@@ -119,6 +119,19 @@ TEST_CASE("a working folder's files are no headers") {
   CHECK(test::has(message, "open source file \"mine.h\""));
 }
 
+TEST_CASE("what nvcc includes by itself is asked for where a text uses it and does not name it") {
+  using Names = std::vector<std::string>;
+  CHECK(headers_nvcc_includes("int64_t n = INT_MAX;") == Names{"stdint.h", "limits.h"});
+  CHECK(headers_nvcc_includes("#include <cstdint>\nint64_t n;").empty());
+  CHECK(headers_nvcc_includes("#include \"stdint.h\"\nint64_t n;").empty());
+  // A comment or another header's name is no #include.
+  CHECK(headers_nvcc_includes("// as <stdint.h> has it\nint64_t n;") == Names{"stdint.h"});
+  CHECK(headers_nvcc_includes("#include <math_constants.h>\nfloat x = INFINITY;") ==
+        Names{"math.h"});
+  CHECK(headers_nvcc_includes("/* INFINITY */ const char* s = \"NULL\";").empty());
+  CHECK(headers_nvcc_includes("typedef long long int64_t;\nint64_t n;").empty());
+}
+
 TEST_CASE("toolkit headers: beside a toolkit's library, never a distribution's") {
   const test::ScratchFolder folder;
   std::filesystem::create_directories(folder / "cuda/lib64");

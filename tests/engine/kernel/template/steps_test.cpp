@@ -47,6 +47,12 @@ std::string steps_refusal(const std::string& text) {
   return "accepted";
 }
 
+template <typename T>
+std::vector<std::byte> bytes_of(T value) {
+  const auto* const first = reinterpret_cast<const std::byte*>(&value);
+  return {first, first + sizeof value};
+}
+
 std::string with(std::string text, const std::string& from, const std::string& to) {
   REQUIRE(text.find(from) != std::string::npos);
   return text.replace(text.find(from), from.size(), to);
@@ -70,7 +76,7 @@ TEST_CASE("steps: they are planned in order, those whose condition does not hold
   CHECK(planned.steps[2] == PlannedStep(PlannedCopy{"parts", "y"}));
   const PlannedKernel last{1, {{1, 1, 1}, {64, 1, 1}, {}, 0}, {"parts", "total", "extra"}, {}};
   CHECK(planned.steps[3] == PlannedStep(last));
-  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"parts", "f32", {4, 7}}});
+  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"parts", DType::f32, {4, 7}}});
   CHECK(planned.kernels() == std::vector<PlannedKernel>{first, last});
 
   const PlannedLaunch one = loaded.require_plan(config_of(1, 1), kShape);
@@ -89,7 +95,7 @@ TEST_CASE("steps: a template of one kernel is planned as ever, and may have work
   CHECK(planned.steps.empty());
   CHECK(planned.config.grid.x == 3);
   CHECK(planned.kernels().size() == 1);
-  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"w", "i32", {5}}});
+  CHECK(planned.workspaces == std::vector<PlannedWorkspace>{{"w", DType::i32, {5}}});
   CHECK(of_steps(one).render(config_of(3, 5), {}).more.empty());
 }
 
@@ -113,6 +119,84 @@ TEST_CASE("steps: names of arguments, fills and copies are looked up, parameters
   // B is in conditions and sizes alone.
   CHECK(loaded.uses("B"));
   CHECK_FALSE(of_steps("kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: []\n").uses("B"));
+}
+
+TEST_CASE("steps: kernels take numbers that rest on parameters, sizes and the device") {
+  const std::string one =
+      "kernel: k\nlaunch: {grid: [A], block: [32]}\n"
+      "arguments: [x, parts, {name: last, when: B > 1}]\nderived: {C: A * 2}\n"
+      "scalars:\n"
+      "  parts: {type: int, value: \"ceil_div(problem.n, C)\"}\n"
+      "  last: {type: f32, value: 12 // (B - 1)}\n"
+      "  unused: {type: u8, value: problem.nowhere}\n";
+  const auto planned = [&](std::int64_t a, std::int64_t b) {
+    return of_steps(one).require_plan(config_of(a, b), kShape).scalars;
+  };
+  // What no kernel takes for a config need not have a value there.
+  CHECK(planned(2, 1) == std::vector<PlannedScalar>{{"parts", DType::i32, bytes_of<int>(2)}});
+  CHECK(planned(1, 4) == std::vector<PlannedScalar>{{"parts", DType::i32, bytes_of<int>(4)},
+                                                    {"last", DType::f32, bytes_of<float>(4)}});
+  const Template loaded = of_steps(one);
+  CHECK_NOTHROW(loaded.require_known({"x"}));
+  CHECK_THROWS_AS(loaded.require_known({"x", "parts"}), UserError);
+  CHECK_THROWS_AS(loaded.require_names({"A", "B", "problem.n"}), UserError);  // problem.nowhere
+  CHECK(of_steps("kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: [n]\n"
+                 "scalars: {n: {type: i32, value: B}}\n")
+            .uses("B"));
+}
+
+TEST_CASE("steps: a scalar is of any of the types that numbers have, to the last bit") {
+  const auto bytes = [](const std::string& type, const std::string& value) {
+    return of_steps(
+               "kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: [s]\nscalars: {s: {type: " +
+               type + ", value: " + value + "}}\n")
+        .require_plan(config_of(3, 200), kShape)
+        .scalars.at(0)
+        .bytes;
+  };
+  CHECK(bytes("i8", "0 - A") == bytes_of<std::int8_t>(-3));
+  CHECK(bytes("u8", "B") == bytes_of<std::uint8_t>(200));
+  CHECK(bytes("short", "B * A") == bytes_of<std::int16_t>(600));
+  CHECK(bytes("u16", "B * 300") == bytes_of<std::uint16_t>(60000));
+  CHECK(bytes("i32", "-5") == bytes_of<std::int32_t>(-5));
+  CHECK(bytes("u32", "4294967295") == bytes_of<std::uint32_t>(4294967295));
+  CHECK(bytes("int64_t", "B * 5000000000") == bytes_of<std::int64_t>(1000000000000));
+  CHECK(bytes("size_t", "18446744073709551615") == bytes_of<std::uint64_t>(UINT64_MAX));
+  CHECK(bytes("bool", "A > 2") == bytes_of<bool>(true));
+  CHECK(bytes("bool", "A - 3") == bytes_of<bool>(false));
+  CHECK(bytes("float", "0.5") == bytes_of<float>(0.5F));
+  CHECK(bytes("f64", "B") == bytes_of<double>(200));
+  CHECK(bytes("half", "1.5") == bytes_of<std::uint16_t>(0x3e00));
+  CHECK(bytes("bf16", "1.5") == bytes_of<std::uint16_t>(0x3fc0));
+  CHECK(bytes("e4m3", "1.5") == bytes_of<std::uint8_t>(0x3c));
+  CHECK(bytes("e5m2", "1.5") == bytes_of<std::uint8_t>(0x3e));
+}
+
+TEST_CASE("steps: mistakes of scalars are told with their place") {
+  const auto refusal = [](const std::string& scalar) {
+    return steps_refusal(
+        "kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: [s]\nscalars:\n  " + scalar + "\n");
+  };
+  CHECK(refusal("s: {type: i32, value: B}") == "accepted");
+  CHECK(refusal("s: {type: i33, value: B}").find("t.yaml:8:13: type: ") == 0);
+  CHECK(refusal("s: {type: i8, value: B * 128}") ==
+        "t.yaml:8:24: 's' is 128, which an i8 cannot hold");
+  CHECK(refusal("s: {type: u32, value: -1}") == "t.yaml:8:25: 's' is -1, which a u32 cannot hold");
+  CHECK(refusal("s: {type: i32, value: 0.5}").find("t.yaml:8:25: value: ") == 0);
+  CHECK(refusal("s: {type: i32, value: B +}").find("t.yaml:8:28: ") == 0);
+  CHECK(refusal("s: {type: i32}").find("value") != std::string::npos);
+  CHECK(refusal("s: {type: i32, value: 1, shape: [2]}").find("t.yaml:8:") == 0);
+  CHECK(refusal("s-t: {type: i32, value: 1}").find("t.yaml:8:3: scalars: ") == 0);
+  CHECK(refusal("s: {type: i32, value: 1}\n  s: {type: i32, value: 2}").find("t.yaml:9:3: ") == 0);
+  try {
+    of_steps(
+        "kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: [s]\n"
+        "workspaces: {s: {type: u32, shape: [1]}}\nscalars:\n  s: {type: i32, value: 1}\n")
+        .require_known({});
+    FAIL("accepted");
+  } catch (const UserError& error) {
+    CHECK(std::string(error.what()).find("t.yaml:9:3: scalars: 's' is one of the template's") == 0);
+  }
 }
 
 TEST_CASE("steps: a kernel's name for a person") {

@@ -94,12 +94,13 @@ TEST_CASE("identity: all that a launch is given tells kernels apart, and nothing
   CHECK(hashes.size() == all.size() + 1);
   CHECK(hash("c", plain) == hash("c", PlannedLaunch(plain)));
 
-  // So does each step of several, their order, and what workspaces they have.
+  // So does each step of several, their order, what workspaces they have and what numbers they take.
   PlannedLaunch steps;
   steps.steps = {PlannedFill{"y", 0}, PlannedKernel{0, plain.config, {"x"}, {}},
                  PlannedKernel{1, plain.config, {"x"}, {}}, PlannedCopy{"x", "y"}};
-  steps.workspaces = {{"x", "f32", {4, 2}}};
-  std::vector<PlannedLaunch> others(9, steps);
+  steps.workspaces = {{"x", DType::f32, {4, 2}}};
+  steps.scalars = {{"n", DType::i32, {std::byte{4}, {}, {}, {}}}};
+  std::vector<PlannedLaunch> others(11, steps);
   std::swap(others[1].steps[1], others[1].steps[2]);
   others[2].steps.pop_back();
   others[3].steps[0] = PlannedFill{"y", 1};
@@ -107,7 +108,9 @@ TEST_CASE("identity: all that a launch is given tells kernels apart, and nothing
   std::get<PlannedKernel>(others[5].steps[2]).entry = 0;
   std::get<PlannedKernel>(others[6].steps[1]).arguments = {"y"};
   others[7].workspaces[0].dims = {2, 4};
-  others[8].workspaces[0].type = "f16";
+  others[8].workspaces[0].type = DType::f16;
+  others[9].scalars[0].bytes[0] = std::byte{5};
+  others[10].scalars[0].type = DType::f32;
   hashes.clear();
   for (const PlannedLaunch& each : others) hashes.insert(hash("c", each));
   CHECK(hashes.size() == others.size());

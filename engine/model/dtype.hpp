@@ -3,23 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-namespace fa_tune::problem {
+namespace fa_tune {
 
 // The numbers that kernels compute with. A bool is a byte of 0 or 1, as in C++.
 enum class DType { e4m3, e5m2, f16, bf16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
 
 std::size_t size_of(DType type);    // bytes an element
 std::string type_name(DType type);  // "f32", "bool"
+std::optional<DType> number_called(std::string_view type_name);
+std::string type_names();  // of all: "f16, bf16, ..."
 
 // Integers have no noise: they are compared exactly. A bool is one of them here.
 constexpr bool is_integer(DType type) { return type >= DType::i8; }
 
 // Holds every integer of 64 bits, with or without a sign.
 __extension__ using Wide = __int128;
-std::string to_text(Wide value);
+std::string integer_text(Wide value);
 // The least and the largest of an integer type.
 std::pair<Wide, Wide> range_of(DType type);
 
@@ -42,4 +46,4 @@ void put_integer(DType type, Wide value, std::byte* to);
 // integers of their bits there.
 std::string npy_code(DType type);
 
-}  // namespace fa_tune::problem
+}  // namespace fa_tune

@@ -1,6 +1,7 @@
-#include "engine/problem/dtype.hpp"
+#include "engine/model/dtype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,7 +9,7 @@
 
 #include "engine/util/half.hpp"
 
-namespace fa_tune::problem {
+namespace fa_tune {
 namespace {
 
 template <typename T>
@@ -113,9 +114,28 @@ std::string type_name(DType type) {
   return "";
 }
 
-std::string to_text(Wide value) {
-  if (value < 0) return "-" + to_text(-value);
-  std::string text = value >= 10 ? to_text(value / 10) : "";
+namespace {
+
+constexpr std::array kNumbers = {DType::f16,  DType::bf16, DType::f32, DType::f64, DType::e4m3,
+                                 DType::e5m2, DType::i8,   DType::u8,  DType::i16, DType::u16,
+                                 DType::i32,  DType::u32,  DType::i64, DType::u64, DType::boolean};
+
+}  // namespace
+
+std::optional<DType> number_called(std::string_view name) {
+  const auto* const found = std::ranges::find(kNumbers, name, type_name);
+  return found == kNumbers.end() ? std::nullopt : std::optional(*found);
+}
+
+std::string type_names() {
+  std::string all;
+  for (const DType type : kNumbers) all += (all.empty() ? "" : ", ") + type_name(type);
+  return all;
+}
+
+std::string integer_text(Wide value) {
+  if (value < 0) return "-" + integer_text(-value);
+  std::string text = value >= 10 ? integer_text(value / 10) : "";
   return text + static_cast<char>('0' + static_cast<int>(value % 10));
 }
 
@@ -220,4 +240,4 @@ std::string npy_code(DType type) {
   return "";
 }
 
-}  // namespace fa_tune::problem
+}  // namespace fa_tune

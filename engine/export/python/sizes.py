@@ -1,0 +1,44 @@
+# --- What a launch is computed with where its sizes are known at the call.
+
+_SIZED = {}  # by call: where each size stands, as (tensor, dimension), and what is launched at sizes
+_at = {}  # the calls that were made for sizes, by (call, sizes)
+
+
+def _divide(a, b):
+    """Towards 0, as kernels divide."""
+    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
+
+
+def _remainder(a, b):
+    return a - b * _divide(a, b)
+
+
+def _ceil_div(a, b):
+    return -(-a // b)
+
+
+def _at_sizes(call, shapes):
+    """The number of the call that this one is for tensors of these shapes, by name; or why there is none."""
+    places, sized = _SIZED[call]
+    for name, at in places.values():
+        if len(shapes[name]) <= at:
+            return f"{name} has too few dimensions"
+    sizes = {size: int(shapes[name][at]) for size, (name, at) in places.items()}
+    key = (call, *sizes.values())
+    if key not in _at:
+        try:
+            made = sized(sizes)
+        except ZeroDivisionError:
+            return f"there is no launch for {sizes}"
+        for holds, otherwise in made["required"]:
+            if not holds:
+                return otherwise
+        new = {**_CALLS[call], **{name: made[name] for name in ("grid", "block", "shared")}}
+        new["tensors"] = [{**each, "dims": made["dims"][each["name"]]} for each in new["tensors"]]
+        new["arguments"] = [
+            {**each, "value": made["scalars"].get(each["scalar"], each["value"])} if "scalar" in each else each
+            for each in new["arguments"]
+        ]
+        _CALLS.append(new)
+        _at[key] = len(_CALLS) - 1
+    return _at[key]

@@ -1,0 +1,246 @@
+// Exports for any size: what they launch is what the formulas say.
+
+#include <doctest/doctest.h>
+
+#include "engine/export/package_json.hpp"
+#include "engine/export/text.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/file.hpp"
+#include "tests/engine/export/programs.hpp"
+#include "tests/helpers.hpp"
+
+namespace fa_tune::test {
+
+using namespace fa_tune::exports;
+using namespace fa_tune::problem;
+using expression::Expression;
+using expression::Residue;
+
+namespace {
+
+Residue formula(const std::string& text) {
+  return Residue::of(Expression::parse(text),
+                     [](const std::string& name) { return std::optional(Residue::later(name)); });
+}
+
+std::vector<Residue> formulas(const std::vector<std::string>& texts) {
+  std::vector<Residue> all;
+  for (const std::string& text : texts) all.push_back(formula(text));
+  return all;
+}
+
+Scalar number(const std::string& name, DType type, std::int64_t value, bool own = false) {
+  Scalar scalar{.name = name, .bytes = std::vector<std::byte>(size_of(type)), .type = type};
+  scalar.own = own;
+  put_number(type, static_cast<double>(value), scalar.bytes.data());
+  return scalar;
+}
+
+// y = rows x columns of x, by a kernel that is tuned at 8 x 64.
+Package resizable() {
+  PackagedCall call{.kernel = 0,
+                    .shape = {{"rows", std::int64_t{8}}, {"columns", std::int64_t{64}}},
+                    .given = {{"rows", std::int64_t{8}}, {"columns", std::int64_t{64}}},
+                    .launch = {{2, 8, 1}, {32, 1, 1}, {1, 1, 1}, 256},
+                    .arguments = {"x", "y", "columns", "tiles", "a"},
+                    .maps = {},
+                    .tensors = {{"x", DType::f32, Role::input, {8, 64}, {}, "RC"},
+                                {"y", DType::f32, Role::output, {8}, {}, "R"}},
+                    .scalars = {number("columns", DType::i32, 64),
+                                number("tiles", DType::u8, 2, true), number("a", DType::f32, 3)},
+                    .described = "rows=8 columns=64",
+                    .device = "first GPU",
+                    .origin = "trial 7"};
+  call.any_size = AnySize{
+      .sizes = {"columns", "rows"},
+      .kernels = {{formulas({"ceil_div(columns, 32)", "rows", "1"}), formulas({"32", "1", "1"}),
+                   formulas({"1", "1", "1"}), formula("columns * 4")}},
+      .dims = {{"x", formulas({"rows", "columns"})}, {"y", formulas({"rows"})}},
+      .scalars = {{"columns", formula("columns")}, {"tiles", formula("ceil_div(columns, 32)")}},
+      .required = {formula("columns % 4 == 0")},
+      .most_shared = 100000,
+      .gated = "rows=3 columns=12"};
+  return {.version = "0.1.0",
+          .problem = "custom",
+          .name = "resizable",
+          .kernels = {{{BinaryKind::cubin,
+                        "sm_90a",
+                        "scale",
+                        "\x7f"
+                        "ELF and code",
+                        {}},
+                       "5ace"}},
+          .calls = {call}};
+}
+
+// The same with a workspace, memory that is set and copied, and a second kernel.
+Package resizable_steps() {
+  Package package = resizable();
+  package.name = "steps";
+  package.kernels[0].image.more = {{"last", {}}};
+  PackagedCall& call = package.calls[0];
+  call.tensors.push_back({"parts", DType::f32, Role::workspace, {8, 2}, {}, "RN"});
+  call.any_size->dims.emplace("parts", formulas({"rows", "ceil_div(columns, 32)"}));
+  call.any_size->kernels.push_back({formulas({"1", "1", "1"}), formulas({"32", "1", "1"}),
+                                    formulas({"1", "1", "1"}), formula("0")});
+  call.steps = {PlannedFill{"parts", 0},
+                PlannedKernel{0, call.launch, {"x", "parts", "columns"}, {}},
+                PlannedKernel{1, {{1, 1, 1}, {32, 1, 1}, {}, 0}, {"parts", "y", "tiles"}, {}}};
+  return package;
+}
+
+}  // namespace
+
+TEST_CASE("any size: the formulas in figures, and in words") {
+  const Package package = resizable();
+  const auto json = call_json(package, package.calls[0]);
+  CHECK(json["any_size"]["kernels"][0]["grid"][0] == "ceil_div(columns, 32)");
+  CHECK(json["any_size"]["dims"]["x"][1] == "columns");
+  CHECK(json["any_size"]["required"][0] == "columns % 4 == 0");
+  const Constants good = {{"columns", std::int64_t{12}}, {"rows", std::int64_t{3}}};
+  const Constants bad = {{"columns", std::int64_t{13}}, {"rows", std::int64_t{3}}};
+  CHECK(refusal_at(*package.calls[0].any_size, good).empty());
+  CHECK(refusal_at(*package.calls[0].any_size, bad) == "columns % 4 == 0");
+  CHECK(contents_lines(package, "# ").find("for any sizes; gated at rows=3 columns=12 too") !=
+        std::string::npos);
+}
+
+TEST_CASE("any size: a module computes its launches from the tensors' shapes") {
+  const std::string module = torch_module(resizable());
+  const std::size_t begin = module.find("# --- What a launch is computed");
+  const std::size_t end = module.find("# --- A function of tensors");
+  REQUIRE(end != std::string::npos);
+  const std::size_t calls = module.find("_CALLS = ");
+  std::string program = module.substr(calls, module.find("import base64") - calls) +
+                        module.substr(begin, end - begin);
+  program += R"(
+at = _at_sizes(0, {"x": (3, 100), "y": (3,)})
+assert at == 1 and _at_sizes(0, {"x": (3, 100)}) == 1, at
+assert _CALLS[1]["grid"] == [4, 3, 1] and _CALLS[1]["shared"] == 400 and _CALLS[1]["block"] == [32, 1, 1]
+assert [t["dims"] for t in _CALLS[1]["tensors"]] == [[3, 100], [3]]
+assert [a.get("value") for a in _CALLS[1]["arguments"]] == [None, None, 100, 4, 3.0]
+assert _CALLS[0]["grid"] == [2, 8, 1] and _CALLS[0]["shared_most"] == 100000
+assert _at_sizes(0, {"x": (3, 101)}) == "columns % 4 == 0 must hold"
+assert "tiles" in _at_sizes(0, {"x": (3, 32 * 256)})
+assert "grid.y" in _at_sizes(0, {"x": (65536, 4)})
+assert "above" in _at_sizes(0, {"x": (0, 4)}) or "1 to" in _at_sizes(0, {"x": (0, 4)})
+assert "dimensions" in _at_sizes(0, {"x": (4,)})
+assert len(_CALLS) == 2
+)";
+  const ScratchFolder folder;
+  write_file(folder / "sizes.py", program);
+  CHECK(runs(FA_TUNE_PYTHON " " + (folder / "sizes.py").string()));
+  write_file(folder / "module.py", module);
+  CHECK(runs(FA_TUNE_PYTHON " -m py_compile " + (folder / "module.py").string()));
+  // A size that no tensor shows.
+  Package package = resizable();
+  package.calls[0].any_size->dims.at("x")[1] = formula("columns * 2");
+  CHECK(message_of<UserError>([&] { torch_module(package); }).find("the size columns is no") == 0);
+}
+
+#ifdef FA_TUNE_CUDA_INCLUDE
+namespace {
+
+// What a program with the header does, which tells why it ends otherwise than with 0.
+bool works(const Package& package, const std::string& body) {
+  const ScratchFolder folder;
+  write_file(folder / (package.name + ".hpp"), cxx_header(package));
+  write_file(folder / "use.cpp", "#include \"" + package.name + R"(.hpp"
+#include <string>
+struct Seen {
+  unsigned grid[3], block[3], shared, attributes, cluster[3];
+  CUstream stream;
+  void** parameters;
+};
+std::string seen;
+int last_int = 0;
+unsigned char last_byte = 0;
+void tell(const Seen* told) {
+  seen += "kernel " + std::to_string(told->grid[0]) + " " + std::to_string(told->grid[1]) + " " +
+          std::to_string(told->shared) + "; ";
+  std::memcpy(&last_int, told->parameters[2], sizeof last_int);
+  std::memcpy(&last_byte, told->parameters[2], sizeof last_byte);
+}
+void tell_move(const char* what, CUdeviceptr, unsigned long long, std::size_t bytes) {
+  seen += what + std::string(" ") + std::to_string(bytes) + "; ";
+}
+extern "C" void fake_tell(void (*)(const Seen*));
+extern "C" void fake_tell_moves(void (*)(const char*, CUdeviceptr, unsigned long long, std::size_t));
+template <typename T>
+T* at(std::size_t address) {
+  return reinterpret_cast<T*>(address);
+}
+int main() {
+  fake_tell(tell);
+  fake_tell_moves(tell_move);
+  cuCtxSetCurrent(at<CUctx_st>(0x1000));
+)" + body + "}\n");
+  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
+  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " FA_TUNE_ROOT
+               "/tests/engine/export/fake_cuda.c -o " +
+               fake));
+  REQUIRE(runs(std::string(FA_TUNE_CXX) +
+               " -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -isystem " +
+               FA_TUNE_CUDA_INCLUDE + " -I" + folder.path().string() + " " + program + ".cpp " +
+               fake + " -o " + program));
+  return runs(program);
+}
+
+}  // namespace
+
+TEST_CASE("any size: a header launches at the caller's sizes" *
+          doctest::test_suite("conditional")) {
+  CHECK(works(resizable(), R"(
+  resizable::Sizes sizes;
+  const auto launch = [&] {
+    seen = "";
+    return resizable::launch(sizes, at<float>(16), at<float>(32));
+  };
+  if (launch() != CUDA_SUCCESS || seen != "kernel 2 8 256; " || last_int != 64) return 1;
+  sizes.columns = 100;
+  sizes.rows = 3;
+  if (launch() != CUDA_SUCCESS || seen != "kernel 4 3 400; " || last_int != 100) return 2;
+  if (resizable::why_not(sizes) != nullptr) return 3;
+  sizes.columns = 101;
+  if (launch() != CUDA_ERROR_NOT_FOUND || !seen.empty()) return 4;
+  if (std::string(resizable::why_not(sizes)) != "columns % 4 == 0 must hold") return 5;
+  sizes.columns = 25004;
+  if (std::string(resizable::why_not(sizes)).find("tiles is") != 0) return 6;
+  sizes.columns = 4;
+  sizes.rows = 65536;
+  if (std::string(resizable::why_not(sizes)).find("grid.y of scale is rows") != 0) return 7;
+  sizes.rows = 0;
+  if (std::string(resizable::why_not(sizes)) != "rows must be above 0") return 8;
+  sizes.rows = std::int64_t{1} << 61;
+  if (std::string(resizable::why_not(sizes)).find("beyond 64 bits") == std::string::npos) return 9;
+)"));
+  // A header of which one call is for the tuned sizes alone.
+  Package two = resizable();
+  two.calls.push_back(two.calls[0]);
+  two.calls[1].any_size.reset();
+  two.calls[1].launch.grid.x = 77;
+  CHECK(works(two, R"(
+  resizable::Sizes sizes;
+  if (resizable::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 1;
+  sizes.rows = 5;
+  if (resizable::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 2;
+  return seen == "kernel 2 8 256; kernel 2 5 256; " ? 0 : 3;
+)"));
+}
+
+TEST_CASE("any size: so does a header of several steps, with workspaces of these sizes" *
+          doctest::test_suite("conditional")) {
+  CHECK(works(resizable_steps(), R"(
+  steps::Sizes sizes;
+  sizes.columns = 100;
+  sizes.rows = 3;
+  if (steps::bytes_of_parts(sizes) != 48) return 1;
+  if (steps::launch(sizes, at<float>(16), at<float>(32), at<float>(48)) != CUDA_SUCCESS) return 2;
+  if (seen != "set 48; kernel 4 3 400; kernel 1 1 0; " || last_byte != 4) return 3;
+  sizes.columns = 101;
+  return steps::bytes_of_parts(sizes) == 0 ? 0 : 4;
+)"));
+}
+#endif
+
+}  // namespace fa_tune::test
