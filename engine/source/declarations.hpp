@@ -27,7 +27,9 @@ struct Declarations {
   std::vector<KernelDeclaration> kernels;
   // Names in `template <...>` lists, where each is first.
   std::map<std::string, int> template_parameters;
-  std::map<std::string, int> macros;      // by #define, where each is first
+  std::map<std::string, int> macros;  // by #define, where each is first
+  // Of each macro the names in whose #ifndef it is defined there; nothing for another #if.
+  std::map<std::string, std::vector<std::string>> unless;
   std::map<std::string, int> conditions;  // words of #if, #elif, #ifdef and #ifndef lines
   std::set<std::string> undefined;        // by #undef
   // Whether a macro may make kernels that are not among those above: its text names __global__ or
