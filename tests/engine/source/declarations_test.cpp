@@ -115,4 +115,23 @@ TEST_CASE("declarations: texts of nothing but beginnings take no time") {
   CHECK(declarations("").kernels.empty());
 }
 
+TEST_CASE("declarations: in whose #ifndef a macro stands") {
+  const Declarations found = declarations(R"cu(#ifndef tuned
+#if FAST
+#define A 1
+#endif
+#define B 1
+#else
+#define C 1
+#endif
+#define D 1
+#define B 2
+)cu");
+  using Names = std::vector<std::string>;
+  CHECK(found.unless.at("A") == Names{"tuned", ""});
+  CHECK(found.unless.at("B") == Names{"tuned"});
+  CHECK(found.unless.at("C") == Names{""});
+  CHECK(found.unless.at("D").empty());
+}
+
 }  // namespace fa_tune::test
