@@ -6,34 +6,6 @@
 #include "engine/source/identifier_substitution.hpp"
 
 namespace fa_tune::source {
-
-std::string plain_text(std::string_view text) {
-  std::string plain(text);
-  const auto blank = [&](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < std::min(to, plain.size()); ++i)
-      if (plain[i] != '\n') plain[i] = ' ';
-  };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    std::size_t end = at;
-    if (text.substr(at, 2) == "//") {
-      end = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*") {
-      end = std::min(text.find("*/", at + 2), text.size() - 2) + 2;
-    } else if (text[at] == '"' ||
-               (text[at] == '\'' && (at == 0 || !continues_word(text[at - 1])))) {
-      end = at + 1;
-      while (end < text.size() && text[end] != text[at] && text[end] != '\n')
-        end += text[end] == '\\' ? 2 : 1;
-      ++end;
-    } else {
-      continue;
-    }
-    blank(at, end);
-    at = end - 1;
-  }
-  return plain;
-}
-
 namespace {
 
 // How far a parameter list is followed: a text of nothing but their beginnings must not take long.
@@ -41,7 +13,7 @@ constexpr std::size_t kLongestList = 4096;
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(plain_text(text)), as_written_(text) {}
+  explicit Scanner(std::string_view text) : text_(without_quotes(text)), as_written_(text) {}
 
   Declarations scan() {
     take_directives();
@@ -87,8 +59,15 @@ class Scanner {
     const auto word = next_word(text, 0);
     if (!word) return;
     const auto name = next_word(text, word->end());
+    if (word->text.starts_with("if"))
+      branches_.emplace_back(word->text == "ifndef" && name ? name->text : "");
+    else if (word->text.starts_with("el") && !branches_.empty())
+      branches_.back().clear();
+    else if (word->text == "endif" && !branches_.empty())
+      branches_.pop_back();
     if (word->text == "define" && name) {
-      found_.macros.try_emplace(std::string(name->text), line);
+      if (found_.macros.try_emplace(std::string(name->text), line).second)
+        found_.unless[std::string(name->text)] = branches_;
       const std::string_view body = std::string_view(text).substr(name->end());
       found_.may_hide_kernels |= body.contains("__global__") || body.contains("##");
     } else if (word->text == "undef" && name) {
@@ -225,8 +204,9 @@ class Scanner {
   }
 
   std::string text_;
-  std::string_view as_written_;  // as long, with what is quoted: names of headers
-  std::size_t behind_list_ = 0;  // of the last template
+  std::string_view as_written_;        // as long, with what is quoted: names of headers
+  std::size_t behind_list_ = 0;        // of the last template
+  std::vector<std::string> branches_;  // the #if that are open: NAME of #ifndef NAME, else nothing
   Declarations found_;
 };
 

@@ -27,7 +27,9 @@ struct Declarations {
   std::vector<KernelDeclaration> kernels;
   // Names in `template <...>` lists, where each is first.
   std::map<std::string, int> template_parameters;
-  std::map<std::string, int> macros;      // by #define, where each is first
+  std::map<std::string, int> macros;  // by #define, where each is first
+  // Of each macro the names in whose #ifndef it is defined there; nothing for another #if.
+  std::map<std::string, std::vector<std::string>> unless;
   std::map<std::string, int> conditions;  // words of #if, #elif, #ifdef and #ifndef lines
   std::set<std::string> undefined;        // by #undef
   std::set<std::string> includes;         // what is named, without < > or quotes
@@ -37,8 +39,5 @@ struct Declarations {
 };
 
 Declarations declarations(std::string_view text);
-
-// The text with blanks in place of comments and of what is quoted. Lines stay where they are.
-std::string plain_text(std::string_view text);
 
 }  // namespace fa_tune::source

@@ -35,6 +35,33 @@ std::size_t skip_blanks(std::string_view text, std::size_t from) {
   return at == std::string_view::npos ? text.size() : at;
 }
 
+std::string without_quotes(std::string_view text) {
+  std::string plain(text);
+  const auto blank = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < std::min(to, plain.size()); ++i)
+      if (plain[i] != '\n') plain[i] = ' ';
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::size_t end = at;
+    if (text.substr(at, 2) == "//") {
+      end = std::min(text.find('\n', at), text.size());
+    } else if (text.substr(at, 2) == "/*") {
+      end = std::min(text.find("*/", at + 2), text.size() - 2) + 2;
+    } else if (text[at] == '"' ||
+               (text[at] == '\'' && (at == 0 || !continues_word(text[at - 1])))) {
+      end = at + 1;
+      while (end < text.size() && text[end] != text[at] && text[end] != '\n')
+        end += text[end] == '\\' ? 2 : 1;
+      ++end;
+    } else {
+      continue;
+    }
+    blank(at, end);
+    at = end - 1;
+  }
+  return plain;
+}
+
 std::string with_words(const std::string& text,
                        const std::function<std::string(const std::string&)>& meaning) {
   std::string made;

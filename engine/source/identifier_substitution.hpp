@@ -26,6 +26,9 @@ struct SourceWord {
 std::optional<SourceWord> next_word(std::string_view text, std::size_t from);
 std::size_t skip_blanks(std::string_view text, std::size_t from);
 
+// The text with blanks in place of comments and of what is quoted. Lines stay where they are.
+std::string without_quotes(std::string_view text);
+
 // `text` with each word exchanged for what `meaning` says.
 std::string with_words(const std::string& text,
                        const std::function<std::string(const std::string&)>& meaning);

@@ -241,7 +241,9 @@ std::string flatten_includes(const fs::path& file, const fs::path& root,
 
 FlatText flatten(const fs::path& file, const fs::path& root,
                  const std::vector<std::string>& folders) {
-  return Flattener(root, folders).start(file);
+  FlatText flat = Flattener(root, folders).start(file);
+  flat.text = without_host_functions(std::move(flat.text));
+  return flat;
 }
 
 }  // namespace fa_tune::source

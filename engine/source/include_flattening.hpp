@@ -26,7 +26,8 @@ std::filesystem::path template_root(const std::filesystem::path& manifest);
 // counts wherever it stands outside of comments, so inside #if it must not be the only one of its
 // file. #include <...> stays as it is, and so does a library's header in quotes that is no file of
 // theirs (is_library_header). A file that begins with "// fa-tune: defaults" is left out: it is
-// for compilers that are given a template by itself. Line ends become '\n'.
+// for compilers that are given a template by itself. Line ends become '\n'. Functions that only a
+// compiler of host code takes are left blank (host_functions.hpp).
 //
 // Throws UserError with file and line for a file that is missing or lies outside `root`, symbolic
 // links followed, and for one that is no text.

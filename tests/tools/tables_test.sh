@@ -27,6 +27,20 @@ try "$program" space count bad_T1.json
 check 'a condition that is no expression' equal "$status" 2
 check 'is named with its place' contains "$err" 'bad_T1.json:6:'
 
+cat >kernel_T1.json <<'T1'
+{"ConfigurationSpace": {"TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 64]"}]},
+ "KernelSpecification": {"Language": "CUDA", "KernelName": "twice", "KernelFile": "twice.cu", "ProblemSize": [1000],
+  "Arguments": [{"Name": "y", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly", "Size": 1000},
+                {"Name": "x", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly", "Size": 1000}]}}
+T1
+try "$program" space check kernel_T1.json
+check 'a T1 file without its kernel is checked' equal "$status" 0
+check 'and what it is good for is said' contains "$out" 'twice.cu, which is not there'
+echo '__global__ void twice(float* y) { y[threadIdx.x] = 2; }' >twice.cu
+try "$program" space check kernel_T1.json
+check 'a kernel beside it is checked too' equal "$status" 2
+check 'as one of a space' contains "$err" '2 arguments (y, x) where twice'
+
 # A table of 400 configs around a valley, written as Kernel Tuner writes it.
 python3 - <<'PY'
 import gzip, json

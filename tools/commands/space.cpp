@@ -1,8 +1,13 @@
 #include "engine/space/space.hpp"
 
+#include <filesystem>
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "engine/community/t1/t1_file.hpp"
+#include "engine/community/t1/t1_space.hpp"
+#include "engine/space_file/space_file.hpp"
 #include "engine/tuner/task/task_check.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/environment.hpp"
@@ -47,20 +52,39 @@ void tell(const tuner::TaskFindings& findings) {
   if (!findings.errors.empty()) throw UserError(findings.errors.front());
 }
 
-int check_t1(const community::T1File& file) {
-  const space::Space space = space::Space::build(file.parts);
-  fmt::print("{}: good, a T1 file\n", file.path.string());
+// A T1 file's space may be of use without its kernel, to count and to replay; with it all is looked
+// at that a search would refuse.
+int check_t1(const std::string& text, const std::filesystem::path& path) {
+  const community::T1File file = community::parse_t1(text, path);
+  const bool has_kernel =
+      !file.kernel_file.empty() &&
+      std::filesystem::is_regular_file(std::filesystem::absolute(path).parent_path() /
+                                       std::filesystem::path(file.kernel_file));
+  if (has_kernel) {
+    source::SourceMaps lines;
+    space::SpaceFile space =
+        space::parse_space_file(community::t1_as_space(text, path, {.reference = "self"}, &lines),
+                                path.string() + " (as a space)");
+    space.source_lines = std::move(lines);
+    const tuner::TuningTask task = tuner::open_task(space, require_root());
+    tell(tuner::check_sources(task));
+    tell(tuner::check_launches(task));
+  }
+  fmt::print("{}: good, a T1 file\n", path.string());
   if (!file.benchmark.empty()) fmt::print("  benchmark   {}\n", file.benchmark);
   if (!file.kernel_name.empty())
-    fmt::print("  kernel      {} in {}, not read\n", file.kernel_name, file.kernel_file);
-  print_counts(space);
+    fmt::print("  kernel      {} in {}{}\n", file.kernel_name, file.kernel_file,
+               has_kernel ? "" : ", which is not there: configs can be counted, not searched");
+  else
+    fmt::print("  kernel      none: configs can be counted, not searched\n");
+  print_counts(space::Space::build(file.parts));
   return 0;
 }
 
 int check(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
-  if (community::looks_like_t1(text)) return check_t1(community::parse_t1(text, path));
+  if (community::looks_like_t1(text)) return check_t1(text, path);
   const tuner::TuningTask task = open_yaml(path);
   tell(tuner::check_sources(task));
   tell(tuner::check_launches(task));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -188,6 +189,15 @@ class T1Reader {
   void add_constants() {
     const YamlNode* config = root_.find("BenchmarkConfig");
     if (config == nullptr || !config->is_map()) return;
+    for (const YamlEntry& entry : config->entries("BenchmarkConfig")) {
+      const std::string& number =
+          entry.value.is_scalar() ? entry.value.text("BenchmarkConfig") : "";
+      std::int64_t whole = 0;
+      const auto end = number.data() + number.size();
+      if (const auto [at, error] = std::from_chars(number.data(), end, whole);
+          error == std::errc() && at == end)
+        file_.config_numbers[entry.key] = whole;
+    }
     for (const space::Constraint& constraint : file_.parts.constraints)
       for (const std::string& name : constraint.expression.names()) {
         const YamlNode* node = is_parameter(name) ? nullptr : config->find(name);
@@ -260,11 +270,11 @@ std::string t1_type(const YamlNode& node) {
                 "a type of C or NumPy, as float, int, uint8, int64, bool, complex64, float4");
 }
 
-namespace {
-
-bool is_whole(const std::string& type) {
+bool t1_is_whole(const std::string& type) {
   return type[0] == 'i' || type[0] == 'u' || type == "bool";
 }
+
+namespace {
 
 // The largest number of an integer type that JSON can state here, and the least.
 std::pair<std::int64_t, std::int64_t> range_of(const std::string& type) {
@@ -279,14 +289,28 @@ std::pair<std::int64_t, std::int64_t> range_of(const std::string& type) {
 // Above this a JSON number with a point need not be whole.
 constexpr double kMostOfDouble = 0x1p53;
 
+// A number in quotes is one of BAT's, whose files are read by Python's eval.
+std::optional<Value> in_quotes(const YamlNode& node) {
+  if (node.style() == YamlNode::Style::plain) return std::nullopt;
+  const auto values = expression::parse_python_values(node.text("FillValue"), node.text_mark());
+  if (values.size() != 1 || !number(values[0])) node.expected("FillValue", "a number");
+  return values[0];
+}
+
+double real(const YamlNode& node) {
+  const auto quoted = in_quotes(node);
+  return quoted ? *number(*quoted) : node.number("FillValue");
+}
+
 std::int64_t whole(const YamlNode& node, const std::string& type) {
   const auto [least, most] = range_of(type);
-  const bool real = node.is_real();
-  const double value = real ? node.number("FillValue") : 0;
+  const auto quoted = in_quotes(node);
+  const bool is_real = quoted ? std::holds_alternative<double>(*quoted) : node.is_real();
+  const double value = is_real ? real(node) : 0;
   const bool fits = std::abs(value) <= kMostOfDouble;
-  const std::int64_t number = !real  ? node.integer("FillValue")
-                              : fits ? static_cast<std::int64_t>(value)
-                                     : 0;
+  const std::int64_t number = is_real  ? (fits ? static_cast<std::int64_t>(value) : 0)
+                              : quoted ? static_cast<std::int64_t>(*community::number(*quoted))
+                                       : node.integer("FillValue");
   if (!fits || number < least || number > most)
     node.expected("FillValue", fmt::format("a number that {} can hold", type));
   return number;
@@ -295,15 +319,14 @@ std::int64_t whole(const YamlNode& node, const std::string& type) {
 }  // namespace
 
 std::string t1_number(const YamlNode& node, const std::string& type) {
-  return is_whole(type) ? std::to_string(whole(node, type))
-                        : to_text(Value(node.number("FillValue")));
+  return t1_is_whole(type) ? std::to_string(whole(node, type)) : to_text(Value(real(node)));
 }
 
 std::string t1_fill(const YamlNode& argument, const std::string& type) {
   const YamlNode* value = t1_given(argument, "FillValue");
   const YamlNode* kind = t1_given(argument, "FillType");
   const std::string how = kind == nullptr ? "Random" : kind->text("FillType");
-  const double most = value == nullptr ? 1 : value->number("FillValue");
+  const double most = value == nullptr ? 1 : real(*value);
   if (how == "Constant")
     return value == nullptr ? "{value: 1}" : fmt::format("{{value: {}}}", t1_number(*value, type));
   if (how == "Generator")  // of data that some program made; the gate has its own kinds anyway
@@ -311,7 +334,7 @@ std::string t1_fill(const YamlNode& argument, const std::string& type) {
   else if (how != "Random")
     kind->expected("FillType", "Random, Constant or Generator");
   if (type == "bool") return "{integers: [0, 1]}";
-  if (is_whole(type))
+  if (t1_is_whole(type))
     return fmt::format("{{integers: [0, {}]}}",
                        std::max<std::int64_t>(value == nullptr ? 0 : whole(*value, type) - 1, 1));
   return fmt::format("{{uniform: [0, {}]}}", to_text(Value(most > 0 ? most : 1.0)));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -31,6 +33,7 @@ struct T1File {
   std::string benchmark;  // these three as the file says, may be empty
   std::string kernel_name;
   std::string kernel_file;
+  std::map<std::string, std::int64_t> config_numbers;  // the whole ones of BenchmarkConfig
 };
 
 // Whether a text is meant as a T1 file: a JSON object with a ConfigurationSpace.
@@ -46,7 +49,9 @@ T1File parse_t1(const std::string& text, const std::filesystem::path& path);
 const YamlNode* t1_given(const YamlNode& map, std::string_view key);
 // "f32" for float, float32 or float*, "u8" for uint8.
 std::string t1_type(const YamlNode& node);
-// The text of a number of a type.
+// Whether a type is an integer, or bool.
+bool t1_is_whole(const std::string& type);
+// The text of a number of a type, which may stand in quotes.
 std::string t1_number(const YamlNode& node, const std::string& type);
 // "{uniform: [0, 2]}": what an argument's FillType and FillValue ask for.
 std::string t1_fill(const YamlNode& argument, const std::string& type);

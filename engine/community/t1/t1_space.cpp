@@ -98,10 +98,30 @@ class T1Space {
     made += "}\n  arguments:\n";
     for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) made += argument(node);
     const std::string name = reference_kernel();
-    return made +
+    return made + tolerance() +
            fmt::format("  reference:\n    source: {}\n    kernel: {}\n    launch: {}\n",
                        kReferenceFile, to_json(Value(name)), reference_launch()) +
            all_arguments(default_ ? kernel_source_.text : reference_source_.text, name);
+  }
+
+  // Nothing is more precise than f64 to measure the noise by, and a T1 file has no place for a
+  // tolerance.
+  std::string tolerance() const {
+    bool some_double = false, some_real_output = false;
+    for (const YamlNode& node : kernel_.at("Arguments").items("Arguments")) {
+      const std::string type = t1_type(node.at("Type"));
+      const YamlNode* access = t1_given(node, "AccessType");
+      some_double = some_double || type.starts_with("f64") || type == "complex128";
+      some_real_output =
+          some_real_output ||
+          (node.at("MemoryType").text("MemoryType") == "Vector" && !t1_is_whole(type) &&
+           (access == nullptr || access->text("AccessType") != "ReadOnly"));
+    }
+    if (!some_double || !some_real_output) return "";
+    log_info(
+        "some arguments are f64: results may differ by 1e-9 of their value; --set "
+        "tolerance.relative=... says how much else");
+    return "  tolerance: {relative: 1e-9}\n";
   }
 
   std::string reference_launch() const {
@@ -153,19 +173,28 @@ class T1Space {
            conventional_defines();
   }
 
-  // What Kernel Tuner defines beside the parameters, those that the source names: kernel_tuner as
-  // 1, block_size_x, ... and grid_size_x, ..., these for the file's own ProblemSize.
+  // What Kernel Tuner and BAT define beside the parameters, those that the source names:
+  // kernel_tuner as 1, block_size_x, ... and grid_size_x, ... (BAT: in capitals), these for the
+  // file's own ProblemSize, and the whole numbers of BenchmarkConfig.
   std::vector<std::pair<std::string, std::string>> conventional_names() const {
     std::vector<std::pair<std::string, std::string>> names;
     const auto define = [&](const std::string& name, const std::string& as) {
       if (launch_.parameter(name) == nullptr && names_word(kernel_source_.text, name))
         names.emplace_back(name, as);
     };
+    const auto define_sizes = [&](std::string prefix, const auto& size_of) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        std::string name = prefix + kAxes[i];
+        const std::string size = launch_.with_own_sizes(size_of(i));
+        define(name, size);
+        std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+        define(name, size);
+      }
+    };
     define("kernel_tuner", "1");
-    for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("block_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.block_size(i)));
-    for (std::size_t i = 0; i < 3; ++i)
-      define(fmt::format("grid_size_{}", kAxes[i]), launch_.with_own_sizes(launch_.grid_size(i)));
+    define_sizes("block_size_", [&](std::size_t axis) { return launch_.block_size(axis); });
+    define_sizes("grid_size_", [&](std::size_t axis) { return launch_.grid_size(axis); });
+    for (const auto& [name, number] : file_.config_numbers) define(name, std::to_string(number));
     return names;
   }
 
@@ -228,7 +257,10 @@ class T1Space {
 
   std::string presets() const {
     std::string made;
-    for (const space::Preset& preset : file_.parts.presets) {
+    std::vector<space::Preset> all = file_.parts.presets;
+    // Where few configs compute the same, a search needs one that does to begin with.
+    if (all.empty() && default_) all.push_back({"reference", *default_, root_.mark()});
+    for (const space::Preset& preset : all) {
       made += fmt::format("  {}: {{template: kernel", preset.name);
       for (const auto& [name, value] : preset.config.settings())
         made += fmt::format(", {}: {}", name, to_text(value));
@@ -303,6 +335,9 @@ class T1Space {
     for (const space::Parameter& each : file_.parts.parameters)
       if (each.values.size() == 1 && !each.name.starts_with("block_size_"))
         lines += fmt::format("#define {} {}\n", each.name, to_text(each.values[0]));
+    for (const auto& [name, number] : file_.config_numbers)
+      if (launch_.parameter(name) == nullptr && names_word(reference_source_.text, name))
+        lines += fmt::format("#define {} {}\n", name, number);
     return lines;
   }
 

@@ -237,7 +237,7 @@ std::vector<std::string> headers_nvcc_includes(const std::string& source_text) {
       {"stddef.h", "cstddef", {"NULL", "offsetof"}}};
   std::vector<std::string> headers;
   const std::set<std::string> included = source::declarations(source_text).includes;
-  const std::string text = source::plain_text(source_text);
+  const std::string text = source::without_quotes(source_text);
   for (const auto& [header, of_cxx, names] : all) {
     if (included.contains(header) || included.contains(of_cxx)) continue;
     bool used = false, defined = false;

@@ -112,6 +112,8 @@ class NvrtcCompiler final : public Compiler {
   CompileOutcome compile(const CompileRequest& request) override;
 
  private:
+  // `is_missing`: whether it compiled, but a kernel is not there under its name.
+  CompileOutcome attempt(const CompileRequest& request, bool all_mangled, bool& is_missing) const;
   std::vector<std::string> options(const CompileRequest& request, bool with_headers) const;
   CompileFailure failure(const Program& program, Nvrtc::Result result, const LogFacts& facts) const;
 
@@ -169,6 +171,17 @@ std::string text_for_nvrtc(const Source& source) {
 }
 
 CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
+  bool is_missing = false;
+  CompileOutcome outcome = attempt(request, false, is_missing);
+  // Some functions of a source may be extern "C" and others not: NVRTC knows which. Where it is
+  // asked, the instances it makes for that are in the code too.
+  if (!is_missing) return outcome;
+  CompileOutcome named = attempt(request, true, is_missing);
+  return named ? std::move(named) : std::move(outcome);
+}
+
+CompileOutcome NvrtcCompiler::attempt(const CompileRequest& request, bool all_mangled,
+                                      bool& is_missing) const {
   const Stopwatch watch;
   const std::string kernel = request.source.kernel;
   std::vector<std::string> names = {kernel};
@@ -176,7 +189,9 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   const std::string text = text_for_nvrtc(request.source);
   Program program(library_.functions, text, unit_name(kernel),
                   includes_any(text) ? host_headers() : std::vector<HeaderText>{});
-  const auto mangled = [&](const std::string& name) { return is_mangled(request.source, name); };
+  const auto mangled = [&](const std::string& name) {
+    return all_mangled || is_mangled(request.source, name);
+  };
   for (const std::string& name : names)
     if (mangled(name)) program.name(name);
   const Nvrtc::Result result = program.compile(options(request, includes_any(text)));
@@ -196,6 +211,7 @@ CompileOutcome NvrtcCompiler::compile(const CompileRequest& request) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     // Read for PTX too: it shows that the entry is there under its name.
     const auto of_entry = cubin_code_hash(cubin, compiled.image.entry(i).kernel);
+    is_missing = !of_entry;
     if (!of_entry)
       return std::unexpected(
           CompileFailure{fmt::format("no kernel '{}': {}; is it a __global__ function, and extern "

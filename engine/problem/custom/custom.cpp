@@ -211,6 +211,7 @@ std::vector<Expectation> CustomProblem::measured_by(
   call.checked = true;
   ReferenceCall in_double = call;
   in_double.source = widened(call.source);
+  in_double.launch.dynamic_shared_bytes *= times_wider(call.source.text);
   // A Noise for each floating output, and what there is to be said of it.
   std::vector<std::optional<Noise>> noises;
   try {

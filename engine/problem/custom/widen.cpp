@@ -130,6 +130,17 @@ std::optional<std::string> not_widened(const std::string& text) {
   return std::nullopt;
 }
 
+std::uint32_t times_wider(const std::string& text) {
+  const std::string code = without_comments(text);
+  std::uint32_t times = 2;
+  for (auto word = source::next_word(code, 0); word; word = source::next_word(code, word->end())) {
+    if (word->text.starts_with("__nv_fp8")) return 8;
+    if (word->text == "half" || word->text == "__half" || word->text.ends_with("nv_bfloat16"))
+      times = 4;
+  }
+  return times;
+}
+
 kernel::Source widened(const kernel::Source& plain) {
   kernel::Source wide = plain;
   const std::size_t behind = behind_includes(wide.text);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,5 +19,7 @@ namespace fa_tune::problem {
 // of a source's code.
 std::optional<std::string> not_widened(const std::string& text);
 kernel::Source widened(const kernel::Source& plain);
+// How many times as large the kernel's dynamic shared memory must be in double.
+std::uint32_t times_wider(const std::string& text);
 
 }  // namespace fa_tune::problem

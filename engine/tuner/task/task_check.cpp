@@ -143,8 +143,12 @@ class SourceCheck {
           "change: "
           "write it into the kernel's name, as in \"{}<{}>\", or give one of the two another name",
           here(), name, template_.place_of(at->second), function_, name));
+    const auto is_defined = [this](const std::string& guard) {
+      return !guard.empty() && has(defined_, guard);
+    };
     if (const auto at = found_.macros.find(name);
-        at != found_.macros.end() && !found_.conditions.contains(name))
+        at != found_.macros.end() && !found_.conditions.contains(name) &&
+        std::ranges::none_of(found_.unless.at(name), is_defined))
       findings_.warnings.push_back(fmt::format(
           "{}kernel: {} is #defined at {} too, so that its values in the space change nothing: "
           "remove that line, or write #ifndef {} before it and #endif behind it",

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/source/identifier_substitution.hpp"
+
 namespace fa_tune::test {
 
 using namespace fa_tune::source;
@@ -140,7 +142,26 @@ TEST_CASE("declarations: headers that are included, and the text without comment
       "/* #include <nor.h> */ #include <c.h>\nconst char* s = \"\\n#include <s.h>\";\n"
       "#include MACRO\n#include <open");
   CHECK(found.includes == std::set<std::string>{"cuda/std/cstdint", "a b.h", "c.h"});
-  CHECK(plain_text("a // b\n/* c\n*/ \"d\" e") == "a     \n    \n       e");
+  CHECK(without_quotes("a // b\n/* c\n*/ \"d\" e") == "a     \n    \n       e");
+}
+
+TEST_CASE("declarations: in whose #ifndef a macro stands") {
+  const Declarations found = declarations(R"cu(#ifndef tuned
+#if FAST
+#define A 1
+#endif
+#define B 1
+#else
+#define C 1
+#endif
+#define D 1
+#define B 2
+)cu");
+  using Names = std::vector<std::string>;
+  CHECK(found.unless.at("A") == Names{"tuned", ""});
+  CHECK(found.unless.at("B") == Names{"tuned"});
+  CHECK(found.unless.at("C") == Names{""});
+  CHECK(found.unless.at("D").empty());
 }
 
 }  // namespace fa_tune::test

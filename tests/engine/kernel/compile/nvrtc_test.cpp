@@ -176,6 +176,14 @@ TEST_CASE("NVRTC: a kernel of C++ is found by its name, and an instance of a tem
   const std::string instance = entry(text, "a::k<4, float>");
   CHECK(instance.find("Li4Ef") != std::string::npos);
   CHECK(instance != entry(text, "a::k<5, float>"));
+  // Some of a source's functions may be extern "C" and the kernel not.
+  const std::string mixed = "extern \"C\" __global__ void j(int* x) { *x = 1; }\n";
+  CHECK(entry(mixed + "__global__ void k(int* x) { *x = 2; }", "k") == "_Z1kPi");
+  CompileRequest both = request(mixed + "__global__ void k(int* x) { *x = 2; }", "j");
+  both.source.more = {"k"};
+  const Compiled found = compiled(both);
+  CHECK(found.image.kernel == "j");
+  CHECK(found.image.more.at(0).kernel == "_Z1kPi");
 }
 
 TEST_CASE("NVRTC: what nvcc brings along without an #include is there") {

@@ -184,6 +184,7 @@ TEST_CASE("T1: the kernel itself as the reference") {
   const TuningTask first = opened({{R"(, "Default": 64)", ""}});
   CHECK(test::has(first.problem->plain_kernel()->cuda_text(),
                   "#define block_size_x 32\n#define tile_size_x 1\n"));
+  CHECK(first.space.presets().at(0).name == "reference");
   // What differs from one config to another is found, what all have in common is not.
   place.write("window.cu", test::replace(kWindow, {{"out[i] = s / 7", "out[i] = s / 8"}}));
   CHECK(place.gate(opened()) == Finding::kPassed);
@@ -220,6 +221,56 @@ static_assert(grid_size_y == 1);
       place.task().templates[0].render(task.space.presets().at(0).config, {}).text;
   CHECK_FALSE(test::has(text, "define kernel_tuner"));
   CHECK_FALSE(test::has(text, "grid_size_x"));
+}
+
+TEST_CASE("T1: a reference in double has twice the dynamic shared memory") {
+  const T1Place place;
+  place.write("window.cu", test::replace(kWindow, {{"float s = 0;",
+                                                    "extern __shared__ float all[]; float& s = "
+                                                    "all[threadIdx.x]; s = 0;"}}));
+  const std::string text = t1_as_space(
+      test::replace(kT1, {{R"("SharedMemory": 0)", R"("SharedMemory": "4 * block_size_x")"}}),
+      place.folder() / "window.json", {.reference = "self", .target = "l4"});
+  CHECK(place.gate(test::opened(parse_space_file(text, "window.json"))) == Finding::kPassed);
+}
+
+TEST_CASE("T1: what BAT defines: numbers of BenchmarkConfig, and launches in capitals") {
+  const T1Place place;
+  place.write("window.cu", std::string(kWindow) + R"(
+static_assert(limit == 512 && BLOCK_SIZE_X == block_size_x && GRID_SIZE_Y == 1);
+static_assert(GRID_SIZE_X == (1000 + block_size_x * tile_size_x - 1) / (block_size_x * tile_size_x));
+)");
+  place.write("plain.cu", std::string(kPlainWindow) + "static_assert(limit == 512);\n");
+  CHECK(
+      place.gate(place.task({{R"("limit": 512)", R"("limit": 512, "data": "x", "part": 0.5)"}})) ==
+      Finding::kPassed);
+}
+
+TEST_CASE("T1: numbers in quotes") {
+  const T1Place place;
+  CHECK(place.gate(place.task({{R"("FillValue": 1000)", R"("FillValue": "1000")"},
+                               {R"("FillValue": 1.5)", R"("FillValue": "3 / 2")"}})) ==
+        Finding::kPassed);
+  CHECK(test::has(place.refused({{R"("FillValue": 1000)", R"("FillValue": "[1, 2]")"}}),
+                  "FillValue: expected a number"));
+}
+
+TEST_CASE("T1: f64 needs no stated tolerance, and may have one") {
+  const T1Place place;
+  const auto in_double = [](const char* text) {
+    return test::replace(text, {{"float s", "double s"},
+                                {"float* out, const float* in", "double* out, const double* in"},
+                                {"float* sum", "double* sum"}});
+  };
+  place.write("window.cu", in_double(kWindow));
+  place.write("plain.cu", in_double(kPlainWindow));
+  const test::Replacements changes = {
+      {R"("Name": "out", "Type": "float")", R"("Name": "out", "Type": "double")"},
+      {R"("Name": "in", "Type": "float")", R"("Name": "in", "Type": "double")"},
+      {R"("Name": "sum", "Type": "float")", R"("Name": "sum", "Type": "double")"}};
+  CHECK(place.gate(place.task(changes)) == Finding::kPassed);
+  place.write("window.cu", test::replace(in_double(kWindow), {{"s / 7", "s / 7.0001"}}));
+  CHECK(place.gate(place.task(changes)) != Finding::kPassed);
 }
 
 TEST_CASE("T1: data of a Generator are random") {
