@@ -261,7 +261,7 @@ std::string Header::step(const PackagedCall& call, const PlannedStep& step,
     const problem::Tensor& tensor = call.tensors.at(index_of(call.tensors, name));
     return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
   };
-  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, nullptr, 0, nullptr, 0";
+  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, false, nullptr, 0, nullptr, 0";
   if (const auto* fill = std::get_if<PlannedFill>(&step))
     return fmt::format("    {{Step::set, {}, 0, {}, {}, {}}},\n", index_of(tensors_, fill->tensor),
                        bytes(fill->tensor), fill->value, kNoKernel);
@@ -282,11 +282,11 @@ std::string Header::step(const PackagedCall& call, const PlannedStep& step,
   const auto pointer = [&](const char* name, const std::string& rows) {
     return rows.empty() ? "nullptr" : name + place;
   };
-  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                      kernel.entry, sizes_text(kernel.config.grid), sizes_text(kernel.config.block),
                      sizes_text(kernel.config.cluster), kernel.config.dynamic_shared_bytes,
-                     pointer("arguments_", arguments), kernel.arguments.size(),
-                     pointer("maps_", maps), map_count);
+                     kernel.config.cooperative, pointer("arguments_", arguments),
+                     kernel.arguments.size(), pointer("maps_", maps), map_count);
 }
 
 std::string Header::call_tables(std::size_t at) const {
