@@ -47,7 +47,8 @@ std::vector<Way> ways_of(const Kernel& kernel) {
        .kind = Kind::element,
        .at = "((i) == columns / 2 ? (i) - 1 : (i))"},
       {.name = "one term is left out", .kind = Kind::term, .counts = "((i) != columns / 2)"}};
-  std::erase_if(ways, [&](const Way& way) { return way.fast_math && !kernel.fast_math; });
+  for (Way& way : ways)
+    if (way.fast_math && !kernel.fast_math) way.kind = Kind::unsure;
   return ways;
 }
 

@@ -20,7 +20,8 @@ struct Kernel {
 
 std::vector<Kernel> kernels();
 
-enum class Kind { right, element, term };
+// unsure: what it should come to is a matter of taste, so that it does not count.
+enum class Kind { right, element, term, unsure };
 
 // One way of writing a kernel down: what AT and COUNTS are, and compiler options.
 struct Way {
