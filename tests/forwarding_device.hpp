@@ -35,6 +35,7 @@ class ForwardingDevice : public device::Device {
   std::expected<device::Argument, device::Fault> tensor_map(const device::TensorMap& map) override {
     return inner_->tensor_map(map);
   }
+  std::vector<std::string> take_notes() override { return inner_->take_notes(); }
   std::expected<void, device::Fault> launch(const device::Launch& launch) override {
     return inner_->launch(launch);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace fa_tune::device {
 
 std::string to_text(FaultKind kind) {
@@ -106,6 +108,14 @@ std::expected<void, Fault> Device::make_changes(const BufferChanges& changes) {
 std::string to_text(L2 l2) { return l2 == L2::warm ? "warm" : "cold"; }
 
 std::string to_text(TimeKind kind) { return kind == TimeKind::measured ? "measured" : "predicted"; }
+
+std::string too_large_to_cooperate(const std::string& kernel, std::uint64_t blocks,
+                                   std::uint64_t most) {
+  return fmt::format(
+      "{}: a cooperative grid of {} blocks; the device holds {} of them at once, and blocks that "
+      "wait for each other must all be there",
+      kernel, blocks, most);
+}
 
 Fault too_small(const ConstantData& data, std::size_t room) {
   return {FaultKind::resources, "the variable " + data.name + " has " + std::to_string(room) +

@@ -205,6 +205,10 @@ struct Timing {
   bool restored = false;  // TimingPlan::restore was done before each launch
 };
 
+// Why a cooperative launch cannot be: all of its blocks have to run at once.
+std::string too_large_to_cooperate(const std::string& kernel, std::uint64_t blocks,
+                                   std::uint64_t most);
+
 // For a ConstantData whose variable has room for less.
 Fault too_small(const ConstantData& data, std::size_t room);
 
@@ -281,6 +285,10 @@ class Device {
   // The 128 bytes of a `const __grid_constant__ CUtensorMap` parameter that shows `map`. The buffer
   // must outlive its use. A device without bulk tensor copies answers FaultKind::resources.
   virtual std::expected<Argument, Fault> tensor_map(const TensorMap& map);
+
+  // What checked launches since the last call have shown that is no fault, one line each: loads of
+  // memory that nobody has written, where nothing that was stored or decided depends on them.
+  virtual std::vector<std::string> take_notes() { return {}; }
 
   // Runs the kernel, or all steps, once and waits for it.
   virtual std::expected<void, Fault> launch(const Launch& launch) = 0;

@@ -143,7 +143,7 @@ std::string HeaderTables::step(const PackagedCall& call, const PlannedStep& step
     const problem::Tensor& tensor = call.tensors.at(index_of(call.tensors, name));
     return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
   };
-  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, nullptr, 0, nullptr, 0";
+  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, false, nullptr, 0, nullptr, 0";
   if (const auto* fill = std::get_if<PlannedFill>(&step))
     return fmt::format("    {{Step::set, {}, 0, {}, {}, {}}},\n",
                        index_of(names_.tensors, fill->tensor), bytes(fill->tensor), fill->value,
@@ -170,10 +170,11 @@ std::string HeaderTables::step(const PackagedCall& call, const PlannedStep& step
   std::int64_t shared = kernel.config.dynamic_shared_bytes;
   if (call.any_size && call.any_size->kernels.at(kernel_number).shared.value() == nullptr)
     shared = most_shared(call, package_.kernels[call.kernel].image.entry(kernel.entry));
-  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                      kernel.entry, sizes_text(kernel.config.grid), sizes_text(kernel.config.block),
-                     sizes_text(kernel.config.cluster), shared, pointer("arguments_", arguments),
-                     kernel.arguments.size(), pointer("maps_", maps), map_count);
+                     sizes_text(kernel.config.cluster), shared, kernel.config.cooperative,
+                     pointer("arguments_", arguments), kernel.arguments.size(),
+                     pointer("maps_", maps), map_count);
 }
 
 std::string HeaderTables::call_tables(std::size_t at) const {

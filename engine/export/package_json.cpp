@@ -78,6 +78,7 @@ void add_start(Json& json, const PlannedKernel& kernel) {
   json["block"] = triple(kernel.config.block);
   json["cluster"] = triple(kernel.config.cluster);
   json["shared"] = kernel.config.dynamic_shared_bytes;
+  if (kernel.config.cooperative) json["cooperative"] = true;
 }
 
 Json arguments_json(const PackagedCall& call, const PlannedKernel& kernel) {

@@ -9,6 +9,7 @@ namespace fa_tune::exports {
 // A call in figures:
 //   {"kernel": 0, "device": "NVIDIA H100 80GB HBM3", "capability": [9, 0], "shape": {...},
 //    "grid": [x, y, z], "block": [...], "cluster": [...], "shared": bytes,
+//    "cooperative": true,                                if all blocks must run at once
 //    "tensors": [{"name", "role", "type", "dims"}],       row-major, innermost dimension last
 //    "arguments": [{"tensor": name} |
 //                  {"scalar": name, "type", "value", "bytes", "own"} |

@@ -11,6 +11,9 @@
 namespace fa_tune::gate {
 namespace {
 
+constexpr const char* kNothingComesOfIt =
+    "; nothing that the kernel decides or stores depends on it";
+
 std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   std::string text;
   for (const auto& [name, value] : gate_case.shape) text += name + "=" + to_text(value) + " ";
@@ -74,6 +77,9 @@ Verdict Gate::check(const Binder& bind, const std::vector<GateCase>& cases) {
     verdict.where = where_text(gate_case, truth_);
     break;
   }
+  // One says enough: a kernel does mostly the same thing everywhere.
+  if (const auto notes = device_.take_notes(); verdict.passed() && !notes.empty())
+    verdict.note = notes.front() + kNothingComesOfIt;
   if (verdict.cases == 0) throw std::logic_error("a kernel was to be gated on no case");
   return verdict;
 }

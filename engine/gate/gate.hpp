@@ -48,6 +48,7 @@ struct Verdict {
   int cases = 0;           // that were run, the deciding one included
   double worst_ratio = 0;  // largest error / bound over all cases
   double worst_rms = 0;    // largest relative RMS error
+  std::string note;        // of one that passed: what a device found that is no fault
 
   bool passed() const { return finding == Finding::kPassed; }
   // Of one that did not pass.

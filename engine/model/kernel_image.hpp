@@ -39,6 +39,7 @@ struct LaunchConfig {
   Dim3 block;
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;  // all blocks run at once, so that the grid may sync
 
   friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };

@@ -89,6 +89,7 @@ void write_step(const StepFacts& facts, std::size_t number, Comment& comment) {
   std::string text = fmt::format("kernel {}: grid {}, block {}", facts.kernel,
                                  dims_text(launch.grid), dims_text(launch.block));
   if (launch.cluster.count() > 1) text += ", cluster " + dims_text(launch.cluster);
+  if (launch.cooperative) text += ", cooperative";
   comment.fact(label, text + fmt::format(", {} bytes dynamic shared", launch.dynamic_shared_bytes));
   for (const auto& [name, words] : facts.arguments)
     comment.fact("argument", words.empty() ? name : name + ": " + words);
@@ -159,6 +160,8 @@ std::string provenance(const ExportFacts& facts) {
                  fmt::format("{} threads = {}", dims_text(facts.launch.block), launch.block));
     if (facts.launch.cluster.count() > 1)
       comment.fact("cluster", dims_text(facts.launch.cluster) + " blocks");
+    if (facts.launch.cooperative)
+      comment.fact("launched by", "cuLaunchCooperativeKernel: all blocks run at once");
     comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
                                        launch.shared));
   }
@@ -185,10 +188,12 @@ Json lines_of(const std::string& text) {
 
 Json launch_json(const LaunchConfig& launch) {
   const auto dims = [](const Dim3& d) { return Json{d.x, d.y, d.z}; };
-  return {{"grid", dims(launch.grid)},
-          {"block", dims(launch.block)},
-          {"cluster", dims(launch.cluster)},
-          {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
+  Json json = {{"grid", dims(launch.grid)},
+               {"block", dims(launch.block)},
+               {"cluster", dims(launch.cluster)},
+               {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
+  if (launch.cooperative) json["cooperative"] = true;
+  return json;
 }
 
 Json step_json(const StepFacts& facts) {

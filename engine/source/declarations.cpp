@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "engine/source/identifier_substitution.hpp"
 
@@ -11,11 +12,70 @@ namespace {
 // How far a parameter list is followed: a text of nothing but their beginnings must not take long.
 constexpr std::size_t kLongestList = 4096;
 
+// Of types that have a template argument as textures have them: `texture<float, 2>`, and not
+// `texture < width`.
+bool is_element_type(std::string_view name) {
+  if (name.ends_with('1') || name.ends_with('2') || name.ends_with('3') || name.ends_with('4'))
+    name.remove_suffix(1);
+  constexpr std::string_view kTypes[] = {
+      "char",      "uchar", "short",  "ushort", "int",    "uint", "long",   "ulong",   "longlong",
+      "ulonglong", "float", "double", "half",   "__half", "void", "signed", "unsigned"};
+  return std::ranges::find(kTypes, name) != std::end(kTypes);
+}
+
+// Whether the word is a texture's or a surface's: a type, or a function that reads or writes one.
+bool names_texture(std::string_view text, const SourceWord& word) {
+  constexpr std::string_view kTypes[] = {"cudaTextureObject_t", "cudaSurfaceObject_t",
+                                         "CUtexObject", "CUsurfObject"};
+  if (std::ranges::find(kTypes, word.text) != std::end(kTypes)) return true;
+  const std::size_t open = skip_blanks(text, word.end());
+  if (open >= text.size()) return false;
+  if (word.text == "texture" || word.text == "surface") {
+    const std::size_t behind = skip_blanks(text, open + 1);
+    if (text[open] != '<' || behind >= text.size() || !continues_word(text[behind])) return false;
+    const auto type = next_word(text, behind);
+    return type && type->begin == behind && is_element_type(type->text);
+  }
+  for (const std::string_view root :
+       {"tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "surfCubemap"})
+    if (word.text.starts_with(root)) return text[open] == '(' || text[open] == '<';
+  return false;
+}
+
+// What of a text, without its comments, wants more than a kernel and its arguments.
+void find_uses(std::string_view text, Declarations& found) {
+  int line = 1, depth = 0;
+  std::optional<Use> grid;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view here = text.substr(begin, end - begin);
+    const std::size_t mark = skip_blanks(here, 0);
+    const auto first = next_word(here, 0);
+    if (mark < here.size() && here[mark] == '#' && first) {
+      if (first->text.starts_with("if")) ++depth;
+      if (first->text == "endif") --depth;
+    }
+    const std::string_view so_far = text.substr(0, end);
+    for (auto word = next_word(so_far, begin); word; word = next_word(so_far, word->end())) {
+      const Use use{std::string(word->text), line, static_cast<int>(word->begin - begin) + 1,
+                    depth > 0};
+      // A call may go on in the next line.
+      if (names_texture(text, *word) &&
+          (!found.texture || (found.texture->conditional && !use.conditional)))
+        found.texture = use;
+      if (!grid && (word->text == "this_grid" || word->text == "grid_group")) grid = use;
+      if (grid && !found.grid_sync && word->text == "sync") found.grid_sync = grid;
+    }
+    begin = end + 1;
+  }
+}
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(without_quotes(text)), as_written_(text) {}
 
   Declarations scan() {
+    find_uses(text_, found_);
     take_directives();
     int line = 1;
     std::size_t counted = 0;

@@ -22,6 +22,13 @@ struct KernelDeclaration {
   bool is_template = false;
 };
 
+// Where the text names something that a kernel cannot have as it is.
+struct Use {
+  std::string name;
+  int line = 0, column = 0;
+  bool conditional = false;  // between #if and #endif, so that not every config may have it
+};
+
 struct Declarations {
   // Those of __global__ functions, in the text's order.
   std::vector<KernelDeclaration> kernels;
@@ -33,6 +40,10 @@ struct Declarations {
   std::map<std::string, int> conditions;  // words of #if, #elif, #ifdef and #ifndef lines
   std::set<std::string> undefined;        // by #undef
   std::set<std::string> includes;         // what is named, without < > or quotes
+  // A texture or a surface: the first that is not conditional, else the first.
+  std::optional<Use> texture;
+  // `this_grid` or `grid_group` of cooperative groups, where something is called `sync` behind it.
+  std::optional<Use> grid_sync;
   // Whether a macro may make kernels that are not among those above: its text names __global__ or
   // pastes words, or one is what stands where a kernel's name would.
   bool may_hide_kernels = false;

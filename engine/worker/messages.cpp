@@ -28,7 +28,8 @@ constexpr device::TensorMap::Swizzle last_of(const Getter&, device::TensorMap::S
 
 void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
 void fields(auto& archive, LaunchConfig& config) {
-  archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes);
+  archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes,
+          config.cooperative);
 }
 void fields(auto& archive, device::Checks& checks) {
   archive(checks.initialized, checks.races, checks.sync);
@@ -121,7 +122,7 @@ void fields(auto& archive, Compile& compile) { archive(compile.request); }
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
 void fields(auto& archive, CompilerOpened& opened) { archive(opened.version, opened.compiler); }
 void fields(auto& archive, GpusFound& found) { archive(found.version, found.gpus); }
-void fields(auto&, Done&) {}
+void fields(auto& archive, Done& done) { archive(done.notes); }
 void fields(auto& archive, Loaded& loaded) { archive(loaded.kernel); }
 void fields(auto& archive, Allocated& allocated) { archive(allocated.buffer, allocated.address); }
 void fields(auto& archive, Mapped& mapped) { archive(mapped.bytes); }

@@ -15,7 +15,7 @@
 namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {
@@ -90,7 +90,10 @@ struct GpusFound {
   std::uint32_t version = kVersion;
   std::vector<device::DeviceInfo> gpus;
 };
-struct Done {};
+// Of launches with what Device::take_notes has.
+struct Done {
+  std::vector<std::string> notes = {};
+};
 struct Loaded {
   device::KernelHandle kernel{};
 };

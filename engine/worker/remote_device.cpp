@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -42,6 +43,7 @@ class RemoteDevice final : public device::Device {
   }
   bool ready() override { return worker_.ready(); }
   bool renew() override { return worker_.renew(); }
+  std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
 
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     Kernel kernel{image, {}, 0};
@@ -156,6 +158,7 @@ class RemoteDevice final : public device::Device {
     auto done =
         worker().ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
+    note(std::move(done->notes));
     return {};
   }
 
@@ -194,6 +197,7 @@ class RemoteDevice final : public device::Device {
     auto done =
         worker().ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
     if (!done) return std::unexpected(done.error());
+    note(std::move(done->notes));
     at = 0;
     for (const device::BufferRead& each : with_it) {
       copy_bytes(window_.bytes().subspan(at, each.bytes.size()), each.bytes);
@@ -260,6 +264,10 @@ class RemoteDevice final : public device::Device {
     if (!fills_.fills.empty() && worker_.is_here(fills_generation_)) worker_.tell(fills_);
     fills_.fills.clear();
     return worker_;
+  }
+
+  void note(std::vector<std::string> notes) {
+    std::ranges::move(notes, std::back_inserter(notes_));
   }
 
   void release_parked() {
@@ -379,6 +387,7 @@ class RemoteDevice final : public device::Device {
   device::GpuLease lease_;
   double incumbent_us_ = 0;
   std::uint64_t last_handle_ = 0;
+  std::vector<std::string> notes_;  // of launches, which nobody has taken
   std::map<device::KernelHandle, Kernel> kernels_;
   std::map<device::BufferHandle, RemoteBuffer> buffers_;
   BufferFreeList parked_;

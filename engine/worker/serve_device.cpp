@@ -113,7 +113,7 @@ class DeviceService {
     return message::Faulted{std::move(fault), device_.lost()};
   }
   Answer done_or(std::expected<void, device::Fault> outcome) const {
-    if (outcome) return message::Done{};
+    if (outcome) return message::Done{device_.take_notes()};
     return faulted(std::move(outcome.error()));
   }
   std::span<std::byte> piece(std::uint64_t at, std::uint64_t bytes) const {

@@ -111,6 +111,7 @@ PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
     : kernel_(kernel),
       values_(std::move(values)),
       cluster_blocks_(config.cluster.count()),
+      cooperative_(config.cooperative),
       doing_("launch of " + kernel.name) {
   for (auto& value : values_) parameters_.push_back(value.data());
   settings_.grid_x = config.grid.x;
@@ -122,13 +123,18 @@ PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
   settings_.shared_bytes = config.dynamic_shared_bytes;
   settings_.stream = stream;
   if (cluster_blocks_ > 1) {
-    cluster_.id = kLaunchClusterDimension;
-    cluster_.value.cluster[0] = config.cluster.x;
-    cluster_.value.cluster[1] = config.cluster.y;
-    cluster_.value.cluster[2] = config.cluster.z;
-    settings_.attributes = &cluster_;
-    settings_.attribute_count = 1;
+    LaunchAttribute& cluster = attributes_[settings_.attribute_count++];
+    cluster.id = kLaunchClusterDimension;
+    cluster.value.cluster[0] = config.cluster.x;
+    cluster.value.cluster[1] = config.cluster.y;
+    cluster.value.cluster[2] = config.cluster.z;
   }
+  if (cooperative_) {
+    LaunchAttribute& cooperative = attributes_[settings_.attribute_count++];
+    cooperative.id = kLaunchCooperative;
+    cooperative.value.cooperative = 1;
+  }
+  if (settings_.attribute_count > 0) settings_.attributes = attributes_.data();
 }
 
 std::expected<void, device::Fault> PreparedLaunch::admit(CudaContext& context) {
@@ -164,7 +170,30 @@ std::expected<void, device::Fault> PreparedLaunch::admit(CudaContext& context) {
     if (!allowed) return allowed;
     kernel_.large_clusters = true;
   }
-  return {};
+  return cooperative_ ? admit_cooperative(context) : std::expected<void, device::Fault>();
+}
+
+// The driver would refuse too large a grid as well, without a figure. Of clusters it alone knows.
+std::expected<void, device::Fault> PreparedLaunch::admit_cooperative(CudaContext& context) const {
+  if (cluster_blocks_ > 1) return {};
+  const auto threads = static_cast<int>(settings_.block_x * settings_.block_y * settings_.block_z);
+  int blocks = 0;
+  auto told = context.check(context->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                &blocks, kernel_.function, threads, settings_.shared_bytes),
+                            doing_);
+  if (!told) return told;
+  int sms = 0;
+  if (auto asked = context.check(
+          context->cuDeviceGetAttribute(&sms, kDeviceMultiprocessorCount, context.device()),
+          doing_);
+      !asked)
+    return asked;
+  const auto most = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(sms);
+  const std::uint64_t wanted =
+      std::uint64_t{settings_.grid_x} * settings_.grid_y * settings_.grid_z;
+  if (wanted <= most) return {};
+  return std::unexpected(device::Fault{device::FaultKind::resources,
+                                       device::too_large_to_cooperate(kernel_.name, wanted, most)});
 }
 
 std::expected<void, device::Fault> PreparedLaunch::enqueue(CudaContext& context) {

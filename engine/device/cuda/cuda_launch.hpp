@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <expected>
 #include <optional>
 #include <vector>
@@ -48,12 +49,15 @@ class PreparedLaunch {
   const std::string& doing() const { return doing_; }  // for messages: "launch of NAME"
 
  private:
+  std::expected<void, device::Fault> admit_cooperative(CudaContext& context) const;
+
   LoadedKernel& kernel_;
   std::vector<std::vector<std::byte>> values_;
   std::vector<void*> parameters_;
-  LaunchAttribute cluster_;
+  std::array<LaunchAttribute, 2> attributes_;
   LaunchSettings settings_;
   std::uint64_t cluster_blocks_ = 1;
+  bool cooperative_ = false;
   std::string doing_;
 };
 

@@ -90,6 +90,8 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuEventRecord, "cuEventRecord");
   library.required(api.cuEventQuery, "cuEventQuery");
   library.required(api.cuEventElapsedTime, "cuEventElapsedTime");
+  library.required(api.cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                   "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.required(api.cuLaunchKernelEx, "cuLaunchKernelEx");
   library.required(api.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
   library.required(api.cuGraphLaunch, "cuGraphLaunch");

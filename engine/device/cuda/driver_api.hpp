@@ -44,16 +44,19 @@ inline constexpr int kJitErrorLogBufferSize = 6;
 // CUstream_flags, CUstreamCaptureMode, CUlaunchAttributeID, CUevent_flags
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
 inline constexpr unsigned kEventDefault = 0;
 
-// CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve.
+// CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve,
+// and the cooperative launch, yes or no, the first four.
 struct LaunchAttribute {
   int id = 0;
   char pad[4] = {};
   union Value {
     char bytes[64];
     std::uint32_t cluster[3];
+    int cooperative;
   } value = {};
 };
 
@@ -135,6 +138,8 @@ struct DriverApi {
   Result (*cuEventQuery)(Event event);
   Result (*cuEventElapsedTime)(float* milliseconds, Event start, Event end);
 
+  Result (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, Function function, int threads,
+                                                        std::size_t shared_bytes);
   Result (*cuLaunchKernelEx)(const LaunchSettings* settings, Function function, void** parameters,
                              void** extra);
   Result (*cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned long long flags);

@@ -40,6 +40,9 @@ constexpr std::uint64_t kSampledBlocks = 8;
 // milliseconds on one thread: with eight times as much, trials a second of the mission shape halve,
 // and its finals run whole anyhow.
 constexpr std::uint64_t kWholeUpTo = 1'000'000;
+// What a driver gives a cooperative launch; its barrier takes 8.
+constexpr std::size_t kGridWorkspaceBytes = 256;
+
 class EmulatorDevice final : public Device {
  public:
   EmulatorDevice(const DeviceProfile& profile, int threads, std::uint64_t instructions)
@@ -132,6 +135,8 @@ class EmulatorDevice final : public Device {
     const auto bytes = std::as_bytes(std::span(&bits, 1));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }
+
+  std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
 
   std::expected<void, Fault> launch(const Launch& launch) override {
     const std::vector<LaunchStep> steps = steps_of(launch);
@@ -283,6 +288,25 @@ class EmulatorDevice final : public Device {
     return std::max<std::uint64_t>(all / config.cluster.count(), 1);
   }
 
+  std::expected<void, Fault> check_cooperative(const Kernel& kernel,
+                                               const LaunchConfig& config) const {
+    if (!config.cooperative) return {};
+    const emulator::Occupancy fits =
+        emulator::occupancy(profile_, resources_of(kernel), to_emulator(config));
+    const std::uint64_t most = resident(kernel, config) * config.cluster.count();
+    if (config.grid.count() <= most) return {};
+    return refuse(FaultKind::resources,
+                  too_large_to_cooperate(kernel.program.kernel, config.grid.count(), most) +
+                      "; what limits it: " + fits.limited_by);
+  }
+
+  // As a driver makes it for each cooperative launch: nobody has arrived.
+  std::uint64_t make_grid_workspace() {
+    if (!grid_workspace_) grid_workspace_ = &memory_.allocate(kGridWorkspaceBytes);
+    std::fill_n(grid_workspace_->bytes, kGridWorkspaceBytes, std::byte{0});
+    return grid_workspace_->address;
+  }
+
   // The allocation that a pointer among the arguments reaches; 0 for what is none.
   double bytes_behind(const Argument& argument) const {
     const emulator::Allocation* allocation = nullptr;
@@ -346,6 +370,7 @@ class EmulatorDevice final : public Device {
     const auto block = parameter_block(program, step.arguments,
                                        [this](BufferHandle buffer) { return address_of(buffer); });
     if (!block) return std::unexpected(block.error());
+    if (auto whole = check_cooperative(kernel, step.config); !whole) return whole;
     if (auto filled = fill_constants(program, launch); !filled) return filled;
     LaunchContext context;
     context.program = &program;
@@ -358,6 +383,8 @@ class EmulatorDevice final : public Device {
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;
     context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
+    context.notes = &notes_;
+    if (step.config.cooperative) context.grid_workspace = make_grid_workspace();
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();
     std::vector<std::uint64_t> lent;
@@ -382,6 +409,8 @@ class EmulatorDevice final : public Device {
   std::map<KernelHandle, std::vector<Kernel>> kernels_;
   std::map<BufferHandle, const emulator::Allocation*> buffers_;
   std::uint64_t last_handle_ = 0;
+  std::vector<std::string> notes_;
+  const emulator::Allocation* grid_workspace_ = nullptr;
 };
 
 }  // namespace

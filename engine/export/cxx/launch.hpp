@@ -35,6 +35,7 @@ struct Step {
   unsigned char value;
   int entry;
   unsigned grid[3], block[3], cluster[3], shared;
+  bool cooperative;  // all blocks run at once
   const Argument* arguments;
   int argument_count;
   const Map* maps;
@@ -231,12 +232,21 @@ inline CUresult start(const Step& step, CUfunction function, const Sized& at,
     parameters[i] = &maps[argument.index];
   }
   if (code != CUDA_SUCCESS) return code;
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = step.cluster[0];
-  cluster.value.clusterDim.y = step.cluster[1];
-  cluster.value.clusterDim.z = step.cluster[2];
+  CUlaunchAttribute attributes[2] = {};
   CUlaunchConfig config{};
+  config.attrs = attributes;
+  if (blocks_of_cluster(step) > 1) {
+    CUlaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = step.cluster[0];
+    cluster.value.clusterDim.y = step.cluster[1];
+    cluster.value.clusterDim.z = step.cluster[2];
+  }
+  if (step.cooperative) {
+    CUlaunchAttribute& cooperative = attributes[config.numAttrs++];
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+  }
   config.gridDimX = step.grid[0];
   config.gridDimY = step.grid[1];
   config.gridDimZ = step.grid[2];
@@ -245,8 +255,6 @@ inline CUresult start(const Step& step, CUfunction function, const Sized& at,
   config.blockDimZ = step.block[2];
   config.sharedMemBytes = step.shared;
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = blocks_of_cluster(step) > 1 ? 1 : 0;
   return cuLaunchKernelEx(&config, function, parameters, nullptr);
 }
 

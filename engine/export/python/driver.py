@@ -30,6 +30,7 @@ _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CUtensorMapSwizzle
 _L2_PROMOTION = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+_COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 _CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 _ALIGNMENT = 16  # bytes: what copies of 16 bytes and tensor maps ask of an address
@@ -199,13 +200,19 @@ class _Prepared:
                 self.values.append(_scalar(argument, scalars.get(name, argument["value"])))
         pointers = [ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in self.values]
         self.arguments = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
-        self.attribute = _Attribute(_CLUSTER_DIMENSION)
-        self.attribute.value[:3] = call["cluster"]
+        attributes = []
+        if call["cluster"] != [1, 1, 1]:
+            attributes.append(_Attribute(_CLUSTER_DIMENSION))
+            attributes[-1].value[:3] = call["cluster"]
+        if call.get("cooperative"):
+            attributes.append(_Attribute(_COOPERATIVE))
+            attributes[-1].value[0] = 1
+        self.attributes = (_Attribute * 2)(*attributes)
         self.config = _LaunchConfig()
         self.config.sizes[:] = [*call["grid"], *call["block"], call["shared"]]
         self.config.stream = stream
-        self.config.attributes = ctypes.pointer(self.attribute)
-        self.config.count = 0 if call["cluster"] == [1, 1, 1] else 1
+        self.config.attributes = self.attributes
+        self.config.count = len(attributes)
         self.config_at = ctypes.byref(self.config)
         self.copies = [self._constant(module, name, tensors[name]) for name in call["constants"]]
         self.stream, self.device = ctypes.c_void_p(stream), device

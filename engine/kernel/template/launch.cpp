@@ -104,6 +104,8 @@ LaunchConfig geometry(const auto& kernel, const Subject& subject) {
   if (!shared.empty())
     launch.dynamic_shared_bytes =
         static_cast<std::uint32_t>(evaluate(shared.front(), "shared", 0, kMaxShared, subject));
+  if (!kernel.cooperative.empty())
+    launch.cooperative = kernel.cooperative.front().evaluate_bool(subject.scope);
   return launch;
 }
 
@@ -215,6 +217,11 @@ std::expected<PlannedLaunch, std::string> Template::plan(const Config& config,
   }
 }
 
+bool Template::may_cooperate() const {
+  return std::ranges::any_of(all_kernels(),
+                             [](const Kernel* kernel) { return !kernel->cooperative.empty(); });
+}
+
 std::vector<const expression::Expression*> Template::launch_expressions() const {
   std::vector<const expression::Expression*> all;
   const auto add = [&all](const std::vector<expression::Expression>& some) {
@@ -225,6 +232,7 @@ std::vector<const expression::Expression*> Template::launch_expressions() const 
     add(kernel->block);
     add(kernel->cluster);
     add(kernel->shared);
+    add(kernel->cooperative);
     for (const Map& map : kernel->maps) {
       add(map.box);
       for (const Axis& axis : map.axes) add(axis.by);

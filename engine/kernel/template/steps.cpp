@@ -60,12 +60,14 @@ Template::Kernel Template::read_kernel(const YamlNode& node) {
   kernel.arguments = read_arguments(node.at("arguments"));
   if (const YamlNode* maps = node.find("maps")) kernel.maps = read_maps(*maps, kernel.arguments);
   const YamlNode& launch = node.at("launch");
-  launch.check_keys("launch", {"grid", "block", "cluster", "shared"});
+  launch.check_keys("launch", {"grid", "block", "cluster", "shared", "cooperative"});
   kernel.grid = sizes(launch.at("grid"), "grid");
   kernel.block = sizes(launch.at("block"), "block");
   if (const YamlNode* cluster = launch.find("cluster")) kernel.cluster = sizes(*cluster, "cluster");
   if (const YamlNode* shared = launch.find("shared"))
     kernel.shared.push_back(expression_of(*shared, "shared"));
+  if (const YamlNode* whole = launch.find("cooperative"))
+    kernel.cooperative.push_back(expression_of(*whole, "cooperative"));
   return kernel;
 }
 

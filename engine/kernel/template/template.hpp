@@ -125,6 +125,7 @@ struct Source {
 //
 // grid and block take one to three
 // sizes; `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
+// `cooperative: true` is for kernels that let the grid sync: all blocks must fit on the device.
 class Template {
  public:
   // Throws UserError with file, line and column.
@@ -171,6 +172,8 @@ class Template {
   const std::string& cuda_text() const { return cuda_text_; }
   // Where its lines come from. Who knows more than that it is the text of `source` says so.
   const source::SourceLines& lines() const { return lines_; }
+  // Whether a kernel of it says `cooperative`.
+  bool may_cooperate() const;
   void locate(source::SourceLines lines) { lines_ = std::move(lines); }
   // "mine.cu:3": a line of cuda_text().
   std::string place_of(int line) const;
@@ -263,8 +266,9 @@ class Template {
     std::vector<Map> maps;
     std::vector<expression::Expression> grid;
     std::vector<expression::Expression> block;
-    std::vector<expression::Expression> cluster;  // none: 1 x 1 x 1
-    std::vector<expression::Expression> shared;   // one, or none for 0 bytes
+    std::vector<expression::Expression> cluster;      // none: 1 x 1 x 1
+    std::vector<expression::Expression> shared;       // one, or none for 0 bytes
+    std::vector<expression::Expression> cooperative;  // one, or none for no
   };
   struct Step {
     std::optional<expression::Expression> when;  // nothing: always

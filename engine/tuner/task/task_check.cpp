@@ -49,6 +49,7 @@ class SourceCheck {
       look_at_kernel();
     }
     for (const std::string& name : defined_) look_at_define(name);
+    look_at_uses();
   }
 
  private:
@@ -153,6 +154,26 @@ class SourceCheck {
           "{}kernel: {} is #defined at {} too, so that its values in the space change nothing: "
           "remove that line, or write #ifndef {} before it and #endif behind it",
           here(), name, template_.place_of(at->second), name));
+  }
+
+  std::string place_of(const source::Use& use) const {
+    return fmt::format("{}:{}: ", template_.place_of(use.line), use.column);
+  }
+
+  // Of configs that an #if leaves it out for nothing is said.
+  void look_at_uses() {
+    if (const auto& texture = found_.texture)
+      (texture->conditional ? findings_.warnings : findings_.errors)
+          .push_back(fmt::format(
+              "{}{}: textures and surfaces are not supported: take a pointer instead, clamp the "
+              "index where the texture would (min(max(i, 0), n - 1)), read by __ldg(pointer + i), "
+              "and interpolate by hand",
+              place_of(*texture), texture->name));
+    if (const auto& grid = found_.grid_sync; grid && !template_.may_cooperate())
+      findings_.warnings.push_back(fmt::format(
+          "{}{}: if the whole grid syncs here, write `cooperative: true` into the launch: other "
+          "launches have no barrier of the grid, and the kernel stops itself",
+          place_of(*grid), grid->name));
   }
 
   const kernel::Template& template_;

@@ -35,6 +35,14 @@ std::string with_kernels(const std::string& detail_json, const gate::BoundKernel
   return detail.dump();
 }
 
+std::string with_note(const std::string& detail_json, const std::string& note) {
+  if (note.empty()) return detail_json;
+  auto detail = nlohmann::ordered_json::parse(detail_json, nullptr, false);
+  if (!detail.is_object()) detail = nlohmann::ordered_json::object();
+  detail["note"] = note;
+  return detail.dump();
+}
+
 }  // namespace
 
 GateAndScreen::GateAndScreen(const TuningTask& task, device::Device& device,
@@ -75,7 +83,8 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.measure_ms = measure_watch.milliseconds();
   fault_point("trial_timed");
   if (!measured) {
-    fail(trial, "screen", measured.error());
+    const bool unbound = measured.error().finding == gate::Finding::kNotBound;
+    fail(trial, unbound ? "launch" : "screen", measured.error());
     return;
   }
   row.stage = "screen";
@@ -84,7 +93,8 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.finding = gate::Finding::kPassed;
   row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
-  row.detail_json = with_kernels(measure::detail_json_of(measured->timing), *bound, variant);
+  row.detail_json = with_note(
+      with_kernels(measure::detail_json_of(measured->timing), *bound, variant), verdict.note);
   trial.samples_us = measured->timing.samples_us;
 }
 

@@ -147,6 +147,18 @@ TEST_CASE("export: complex numbers, bools, structs and integers of 64 bits") {
   CHECK(has(message_of<UserError>([&] { (void)torch_module(mapped); }), "'z' is of complex"));
 }
 
+TEST_CASE("export: a cooperative launch is one wherever it goes") {
+  Package package = some_package();
+  CHECK_FALSE(call_json(package, package.calls[0]).contains("cooperative"));
+  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, "));
+  package.calls[0].launch.cooperative = true;
+  CHECK(call_json(package, package.calls[0])["cooperative"] == true);
+  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, true, "));
+  CHECK(has(ptx_text(package), "\"cooperative\": true"));
+  const ScratchFolder folder;
+  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['cooperative'] is True"));
+}
+
 TEST_CASE("export: a call in figures") {
   const Package package = some_package();
   const auto json = call_json(package, package.calls[0]);

@@ -109,7 +109,7 @@ __global__ void l(int n
 TEST_CASE("declarations: texts of nothing but beginnings take no time") {
   for (const char* beginning :
        {"__global__ ", "template <", "template <a b,", "#define ", "#if a\n", "\n", "/*", "\"", "'",
-        "__global__ (", "#\\\n", "\\\n"}) {
+        "__global__ (", "#\\\n", "\\\n", "texture<", "texture <(", "tex2D ", "this_grid "}) {
     std::string text;
     while (text.size() < 262'144) text += beginning;
     CHECK(declarations(text).kernels.empty());
@@ -162,6 +162,50 @@ TEST_CASE("declarations: in whose #ifndef a macro stands") {
   CHECK(found.unless.at("B") == Names{"tuned"});
   CHECK(found.unless.at("C") == Names{""});
   CHECK(found.unless.at("D").empty());
+}
+
+TEST_CASE("declarations: textures and surfaces by all their spellings") {
+  for (const char* text :
+       {"__global__ void k(cudaTextureObject_t t) {}",
+        "__global__ void k(cudaSurfaceObject_t t) {}",
+        "texture<float, cudaTextureType2D, cudaReadModeElementType> t;", "texture < uchar4, 2 > t;",
+        "surface<void, 2> s;", "float v = tex1Dfetch<float>(t, i);", "v = tex2D(t, x, y);",
+        "v = tex2DLod<float4>(t, x, y, 0);", "v = tex2Dgather<float4>(t, x, y);",
+        "v = tex3D\n  <float>(t, x, y, z);", "v = texCubemap<float>(t, x, y, z);",
+        "surf2Dwrite(v, s, x, y);", "surf1Dread<float>(s, x);", "__global__ void k(CUtexObject t);",
+        "#define READ(t, x) tex1D<float>(t, x)"}) {
+    CAPTURE(text);
+    CHECK(declarations(text).texture);
+  }
+  for (const char* text :
+       {"// tex2D(t, x, y)", "/* cudaTextureObject_t */", "f(\"tex2D(t)\");", "int texture = 3;",
+        "if (texture < width && a > b) {}", "float tex2Dim = 1; int tex1D = 0; tex1D = 2;",
+        "use(texture < n, 3 > 2);", "my_tex2D(t);", "struct texture_like<float> t;"}) {
+    CAPTURE(text);
+    CHECK_FALSE(declarations(text).texture);
+  }
+  const auto found =
+      declarations("#if TEXTURE\n  v = tex2D<float>(t, x, y);\n#else\n#endif\n").texture;
+  REQUIRE(found);
+  CHECK(found->name == "tex2D");
+  CHECK(found->line == 2);
+  CHECK(found->column == 7);
+  CHECK(found->conditional);
+  // What every config has counts for more.
+  CHECK_FALSE(declarations("#ifdef A\ntex1D(t);\n#endif\nsurf2Dread(s);\n").texture->conditional);
+}
+
+TEST_CASE("declarations: a grid that syncs") {
+  const auto found =
+      declarations("namespace cg = cooperative_groups;\n  auto g = cg::this_grid();\ng.sync();\n")
+          .grid_sync;
+  REQUIRE(found);
+  CHECK(found->name == "this_grid");
+  CHECK(found->line == 2);
+  CHECK(found->column == 16);
+  CHECK(declarations("void f(cg::grid_group g) { cg::sync(g); }").grid_sync);
+  CHECK_FALSE(declarations("int i = cg::this_grid().thread_rank();").grid_sync);
+  CHECK_FALSE(declarations("cg::this_thread_block().sync();  // this_grid().sync()").grid_sync);
 }
 
 }  // namespace fa_tune::test

@@ -188,7 +188,8 @@ bool Decoder::move() {
       return true;
     }
     // What only a driver or a profiler would set, and the number of the launch.
-    const bool nothing = name.starts_with("%pm") || name.starts_with("%envreg") ||
+    const bool workspace = name == "%envreg1" || name == "%envreg2";
+    const bool nothing = name.starts_with("%pm") || (name.starts_with("%envreg") && !workspace) ||
                          (name == "%gridid" && size_of(type) == 8) || name == "%current_graph_exec";
     if (nothing && !is_float(type)) {
       copy_constant(operand(0), type);

@@ -54,6 +54,8 @@ constexpr NamedSpecial kSpecials[] = {
     {"%nclusterid.x", Special::nclusterid_x},
     {"%nclusterid.y", Special::nclusterid_y},
     {"%nclusterid.z", Special::nclusterid_z},
+    {"%envreg1", Special::envreg1},
+    {"%envreg2", Special::envreg2},
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ void WarpExecutor::take_turn(Warp& warp, std::uint64_t turn) {
     if (merge_paths(warp, static_cast<std::size_t>(chosen))) continue;
     const auto which = static_cast<std::size_t>(chosen);
     const std::uint64_t left = turn - (cta_.executed() - begin);
-    const bool watching = !warp.flight.operations.empty() ||
+    const bool watching = warp.undefined || !warp.flight.operations.empty() ||
                           (context_.checks.sync && !context_.program->wgmma.empty());
     if (watching) {
       run_path<Counting, true>(warp, which, left);
@@ -159,7 +159,8 @@ void WarpExecutor::run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel) 
   do {
     const Op& op = ops[pc];
     if constexpr (Watching) {
-      if (!check_wgmma_registers(warp, pc)) break;
+      if (!context_.program->wgmma.empty() && !check_wgmma_registers(warp, pc)) break;
+      if (warp.undefined) sanitizer_->follow(warp, op, mask);
     }
     if constexpr (Counting) record_->issue(cta_.rank(), warp.index, op);
     --fuel;
@@ -185,7 +186,7 @@ void WarpExecutor::run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel) 
       if (active != 0) op.run(warp, op, active);
       if (cluster_.has_failed()) break;
       ++pc;
-      if (warp.polls.turn_is_over()) break;
+      if (warp.polls.turn_is_over() || (!Watching && warp.undefined)) break;
     } else {
       path.pc = pc;
       cta_.add_executed(fuel_begin - fuel);
@@ -248,9 +249,18 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       return;
     default:
       cta_.report(DiagnosticKind::trap, warp, op, std::countr_zero(path.mask),
-                  op.m[0] == 1 ? "an assertion of the kernel failed" : "the kernel stopped itself");
+                  op.m[0] == 1         ? "an assertion of the kernel failed"
+                  : misses_workspace() ? "the kernel stopped itself: it asks for the grid's "
+                                         "barrier, and this is no cooperative launch"
+                                       : "the kernel stopped itself");
       return;
   }
+}
+
+bool WarpExecutor::misses_workspace() const {
+  const auto& slots = context_.program->special_slots;
+  return context_.grid_workspace == 0 &&
+         slots[static_cast<std::size_t>(Special::envreg2)] != kNoOperand;
 }
 
 void WarpExecutor::wait(Warp& warp, std::size_t chosen, const Op& op) {

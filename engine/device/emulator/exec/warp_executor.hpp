@@ -24,11 +24,14 @@ class WarpExecutor {
  private:
   template <bool Counting>
   void take_turn(Warp& warp, std::uint64_t turn);
-  // Watching: registers of wgmma are looked after; see check_wgmma_registers.
+  // Watching: registers of wgmma are looked after, see check_wgmma_registers, and undefined values
+  // are followed.
   template <bool Counting, bool Watching>
   void run_path(Warp& warp, std::size_t chosen, std::uint64_t fuel);
   void wait(Warp& warp, std::size_t chosen, const Op& op);
   void control(Warp& warp, std::size_t chosen, const Op& op);
+  // Whether it looks for a barrier of the grid that only cooperative launches have.
+  bool misses_workspace() const;
   bool converged(Warp& warp, const DivergentPath& path, const Op& op);
   bool check_aligned(const Warp& warp, const DivergentPath& path, const Op& op);
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);

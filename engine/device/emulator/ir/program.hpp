@@ -162,6 +162,8 @@ enum class Special : std::uint8_t {
   nclusterid_x,
   nclusterid_y,
   nclusterid_z,
+  envreg1,  // the upper half of the address of the grid's workspace
+  envreg2,  // the lower half
   count,
 };
 

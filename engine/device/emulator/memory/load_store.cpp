@@ -171,7 +171,8 @@ void run_load(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     }
     return;
   }
-  const Access access = access_of(op, false);
+  Access access = access_of(op, false);
+  access.by_registers = true;
   Addresses addresses;
   Pointers pointers;
   if (!reach(warp, op, mask, access, addresses, pointers)) return;
@@ -214,7 +215,7 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     return;
   }
   Access access = access_of(op, true);
-  access.stores_registers = true;
+  access.by_registers = true;
   Addresses addresses;
   Pointers pointers;
   if (!reach(warp, op, mask, access, addresses, pointers)) return;

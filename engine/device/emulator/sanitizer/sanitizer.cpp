@@ -30,6 +30,9 @@ bool is_asynchronous(const LaunchContext& context) {
   });
 }
 
+// Of keys of what was stored undefined: those of shared memory begin with the CTA's rank.
+constexpr std::uint32_t kLocalKey = 1U << 16;
+
 // Agents whose reads a place of shared memory remembers: the warps, and what reads for them. Copies
 // that an mbarrier ends read as its agent; a place has few of those.
 std::uint32_t readers(const LaunchContext& context, std::uint32_t warps) {
@@ -59,6 +62,7 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   if (checks_.initialized) {
     local_written_.assign(clocks_.warps(),
                           InitShadow(std::size_t{context.program->local_bytes} * kWarpSize));
+    undefined_.resize(clocks_.warps());
   }
 }
 
@@ -71,6 +75,8 @@ void Sanitizer::start(std::uint64_t index) {
   clocks_.restart();
   for (InitShadow& map : shared_written_) map.clear();
   for (InitShadow& map : local_written_) map.clear();
+  for (std::vector<Undefined>& values : undefined_) values.assign(values.size(), {});
+  stored_undefined_.clear();
   for (auto& barriers : barriers_) barriers.fill({});
   for (PendingCopies& copies : copies_) copies.clear();
   for (auto& warps : grouped_) {
@@ -91,7 +97,10 @@ std::optional<Diagnostic> Sanitizer::finalize(std::optional<Diagnostic> diagnost
   return std::exchange(unwritten_, std::nullopt);
 }
 
-std::optional<Diagnostic> Sanitizer::finish() { return std::exchange(unwritten_, std::nullopt); }
+std::optional<Diagnostic> Sanitizer::finish() {
+  if (!unwritten_) tell_notes();
+  return std::exchange(unwritten_, std::nullopt);
+}
 
 bool Sanitizer::access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
                        const Addresses& addresses) {
@@ -159,8 +168,10 @@ bool Sanitizer::access_shared(const Current& at) {
     const auto [rank, offset] = place(*at.warp, address);
     if (checks_.initialized) {
       InitShadow& map = shared_written_[rank];
-      if (access.reads()) read_written(at, lane, Space::shared, address, map, offset, false);
+      const std::uint64_t key = std::uint64_t{rank} << 32 | offset;
+      if (access.reads()) read_written(at, lanes, Space::shared, address, map, offset, key);
       if (access.write) map.mark(offset, access.bytes);
+      if (stores_undefined(at, lane) != nullptr) store_undefined(at, lane, map, offset, key);
     }
     if (!checks_.races) continue;
     stamp.lane = static_cast<std::uint8_t>(lane);
@@ -182,10 +193,10 @@ bool Sanitizer::access_local(const Current& at) {
     const std::uint64_t address = (*at.addresses)[static_cast<std::size_t>(lane)];
     const std::size_t offset = static_cast<std::size_t>(lane) * context_.program->local_bytes +
                                static_cast<std::uint32_t>(address);
-    if (access.reads() && access.order != MemoryOrder::copy) {
-      read_written(at, lane, Space::local, address, map, offset, true);
-    }
+    const std::uint64_t key = std::uint64_t{kLocalKey + number(*at.warp)} << 32 | offset;
+    if (access.reads()) read_written(at, 1U << lane, Space::local, address, map, offset, key);
     if (access.write) map.mark(offset, access.bytes);
+    if (stores_undefined(at, lane) != nullptr) store_undefined(at, lane, map, offset, key);
   }
   return true;
 }
@@ -209,31 +220,54 @@ bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address)
     InitShadow* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
     if (map != nullptr) {
       const std::size_t offset = address - nearest_->address;
-      if (access.reads()) read_written(at, lane, Space::global, address, *map, offset, false);
+      if (access.reads()) read_written(at, 1U << lane, Space::global, address, *map, offset, 0);
       if (access.write) map->mark(offset, access.bytes);
     }
+    if (const Undefined* value = stores_undefined(at, lane)) refuse_undefined(*value);
   }
   return !checks_.races || race_global(at, lane, address);
 }
 
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
-// only if none of its bytes has been written.
-void Sanitizer::read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                             const InitShadow& map, std::size_t offset, bool elementwise) {
+// only if none of its bytes has been written, and what a call copies is not looked at; but what was
+// stored undefined is.
+void Sanitizer::read_written(const Current& at, std::uint32_t lanes, Space space,
+                             std::uint64_t address, const InitShadow& map, std::size_t offset,
+                             std::uint64_t key) {
   const std::uint32_t bytes = at.access->bytes;
-  const std::uint32_t missing = InitShadow::low(bytes) & ~map.written(offset, bytes);
+  std::uint32_t missing = InitShadow::low(bytes) & ~map.written(offset, bytes);
   if (missing == 0 || unwritten_) return;
-  if (elementwise) {
-    const auto values = std::max<std::uint32_t>(at.op->m[4], 1);
-    const std::uint32_t width = std::max(bytes / values, 1U);
-    bool some = false;
+  std::optional<std::uint16_t> origin;
+  if (!stored_undefined_.empty() && space != Space::global) {
+    for (std::uint32_t i = 0; i < bytes && !origin; ++i) {
+      const auto stored = stored_undefined_.find(key + i);
+      if ((missing >> i & 1U) != 0 && stored != stored_undefined_.end()) origin = stored->second;
+    }
+  }
+  if (space == Space::local && !origin) {
+    if (at.access->order == MemoryOrder::copy) return;
+    const std::uint32_t width = value_bytes(at);
+    std::uint32_t whole = 0;
     for (std::uint32_t i = 0; i + width <= bytes; i += width) {
       const std::uint32_t value = InitShadow::low(width) << i;
-      some |= (missing & value) == value;
+      if ((missing & value) == value) whole |= value;
     }
-    if (!some) return;
+    missing = whole;
+    if (missing == 0) return;
   }
-  note_unwritten(at, lane, space, address, map.missing(offset, bytes));
+  const auto describe = [&] {
+    return describe_unwritten(at, std::countr_zero(lanes), space, address,
+                              map.missing(offset, bytes));
+  };
+  if (space == Space::global || !follows(at)) {
+    unwritten_ = origin ? unwritten_loads_[*origin].diagnostic : describe();
+    return;
+  }
+  if (!origin) origin = origin_of(at, describe);
+  std::vector<Undefined>& values = undefined_[number(*at.warp)];
+  if (values.empty())
+    values.resize(std::size_t{context_.program->slots} + context_.program->predicates + 2);
+  load_undefined(at, lanes, missing, *origin);
 }
 
 // Whether a store writes what is there already; compute-sanitizer calls such a race harmless too.
@@ -260,7 +294,7 @@ bool Sanitizer::is_benign(const Conflict& conflict) {
 
 bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool same_instruction,
                            const std::byte* memory, std::size_t skip, std::size_t bytes) const {
-  if (!at.access->stores_registers || at.access->order != MemoryOrder::plain) return false;
+  if (!at.access->by_registers || at.access->order != MemoryOrder::plain) return false;
   const auto stored = stored_bytes(*at.warp, *at.op, lane);
   if (same_instruction) {
     const auto before = stored_bytes(*at.warp, *at.op, before_lane);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,10 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   std::optional<Diagnostic> finalize(std::optional<Diagnostic> diagnostic);
   // The launch has ended.
   std::optional<Diagnostic> finish();
+
+  // An instruction is about to be executed for those of `mask` whose guard holds, by a warp that
+  // may hold undefined values (Warp::undefined).
+  void follow(Warp& warp, const Op& op, std::uint32_t mask);
 
   // An access that is within its memory. False after a report.
   bool access(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
@@ -134,12 +139,44 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
     std::uint32_t offset = 0;
   };
 
+  // An undefined value: of which lanes, and the load it comes from, in unwritten_loads_.
+  struct Undefined {
+    std::uint32_t lanes = 0;
+    std::uint16_t origin = 0;
+
+    void add(const Undefined& other) {
+      if (other.lanes != 0) origin = other.origin;
+      lanes |= other.lanes;
+    }
+  };
+  struct UnwrittenLoad {
+    std::uint32_t op = 0;
+    Diagnostic diagnostic;
+  };
+
   bool access_shared(const Current& at);
   bool access_local(const Current& at);
   bool access_global(const Current& at);
   bool check_global(const Current& at, int lane, std::uint64_t address);
-  void read_written(const Current& at, int lane, Space space, std::uint64_t address,
-                    const InitShadow& map, std::size_t offset, bool elementwise);
+  // `lanes` read the same place; `key` is that of stored_undefined_.
+  void read_written(const Current& at, std::uint32_t lanes, Space space, std::uint64_t address,
+                    const InitShadow& map, std::size_t offset, std::uint64_t key);
+  bool follows(const Current& at) const;
+  static Undefined operand(const std::vector<Undefined>& values, const Op& op, std::size_t i);
+  static Undefined product(const std::vector<Undefined>& values, const Op& op, std::size_t sums,
+                           bool lower);
+  void load_undefined(const Current& at, std::uint32_t lanes, std::uint32_t missing,
+                      std::uint16_t origin);
+  // The first undefined value that the lane stores, or null.
+  const Undefined* stores_undefined(const Current& at, int lane) const;
+  void store_undefined(const Current& at, int lane, InitShadow& map, std::size_t offset,
+                       std::uint64_t key);
+  const Undefined* stored_value(const std::vector<Undefined>& values, const Op& op, std::size_t i,
+                                int lane) const;
+  static std::uint32_t value_bytes(const Current& at);
+  std::uint16_t origin_of(const Current& at, const std::function<Diagnostic()>& describe);
+  void refuse_undefined(const Undefined& value);
+  void tell_notes();
   bool race_global(const Current& at, int lane, std::uint64_t address);
   bool ordered(const GlobalStamp& before, std::uint32_t before_lane,
                bool before_writes) const override;
@@ -162,8 +199,8 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   // Words.
   void report_race(const Conflict& conflict);
   void report_global_race(const Current& at, int lane, const GlobalConflict& conflict);
-  void note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                      const InitShadow::Missing& missing);
+  Diagnostic describe_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
+                                const InitShadow::Missing& missing) const;
   void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
@@ -185,7 +222,13 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   std::uint64_t cluster_ = 0;
   Current current_;
   const Allocation* nearest_ = nullptr;  // of the last global access
-  std::optional<Diagnostic> unwritten_;  // the first read of what nobody had written
+  // The first read of what nobody had written that something came of.
+  std::optional<Diagnostic> unwritten_;
+  std::vector<UnwrittenLoad> unwritten_loads_;     // those that are followed, each instruction once
+  std::vector<std::vector<Undefined>> undefined_;  // a warp, by places of Program::def_use
+  // Where each byte comes from that was stored undefined, by its place; whether it is so still the
+  // InitShadow says.
+  std::unordered_map<std::uint64_t, std::uint16_t> stored_undefined_;
 
   VectorClocks clocks_;
   std::vector<SharedShadow> cells_;                         // a CTA

@@ -63,7 +63,8 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, std::uint32_t l
   InitShadow& map = shared_written_[rank];
   if (access.reads() && !unwritten_ && !map.all(offset, bytes)) {
     const Current at = current_;
-    note_unwritten(at, lane, Space::shared, kSharedReserved + offset, map.missing(offset, bytes));
+    unwritten_ = describe_unwritten(at, lane, Space::shared, kSharedReserved + offset,
+                                    map.missing(offset, bytes));
   }
   if (access.write) map.mark(offset, bytes);
   return true;

@@ -117,8 +117,9 @@ void Sanitizer::report_unmade(Warp& warp, const Op& op, int lane, const Stamp& m
                                      : "and nothing orders the two"));
 }
 
-void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
-                               const InitShadow::Missing& missing) {
+Diagnostic Sanitizer::describe_unwritten(const Current& at, int lane, Space space,
+                                         std::uint64_t address,
+                                         const InitShadow::Missing& missing) const {
   const std::uint32_t bytes = at.access->bytes;
   std::string what = missing.count == bytes ? std::string("which nobody has written")
                      : missing.count == 1
@@ -135,9 +136,9 @@ void Sanitizer::note_unwritten(const Current& at, int lane, Space space, std::ui
     what += fmt::format("; byte {} of the thread's {}", static_cast<std::uint32_t>(address),
                         context_.program->local_bytes);
   }
-  unwritten_ = at.warp->cta->describe(DiagnosticKind::uninitialized, *at.warp, *at.op, lane,
-                                      fmt::format("reads {} bytes at {} address 0x{:x}, {}", bytes,
-                                                  space_name(space), address, what));
+  return at.warp->cta->describe(DiagnosticKind::uninitialized, *at.warp, *at.op, lane,
+                                fmt::format("reads {} bytes at {} address 0x{:x}, {}", bytes,
+                                            space_name(space), address, what));
 }
 
 void Sanitizer::report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy) {

@@ -21,6 +21,11 @@ void InitShadow::mark(std::size_t offset, std::size_t bytes) {
   }
 }
 
+void InitShadow::unmark(std::size_t offset, std::size_t bytes) {
+  for (std::size_t i = offset; i < offset + bytes; ++i)
+    bits_[i / 64] &= ~(std::uint64_t{1} << i % 64);
+}
+
 InitShadow::Missing InitShadow::missing(std::size_t offset, std::size_t bytes) const {
   Missing missing;
   for (std::size_t i = 0; i < bytes; ++i) {

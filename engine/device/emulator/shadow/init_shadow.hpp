@@ -13,6 +13,7 @@ class InitShadow {
 
   void clear() { bits_.assign(bits_.size(), 0); }
   void mark(std::size_t offset, std::size_t bytes);
+  void unmark(std::size_t offset, std::size_t bytes);
   // Bit i of the result: byte `offset + i` has been written. At most 32 bytes that do not cross a
   // multiple of 32.
   std::uint32_t written(std::size_t offset, std::size_t bytes) const {

@@ -24,7 +24,7 @@ struct Access {
   std::uint32_t bytes = 0;
   bool write = false;
   MemoryOrder order = MemoryOrder::plain;
-  bool stores_registers = false;          // st: stored_bytes tells what each lane writes
+  bool by_registers = false;              // ld and st: r[0..3] hold each lane's values
   MemoryScope scope = MemoryScope::none;  // of what is strong
   std::uint32_t align = 0;                // what the address must be a multiple of; 0: of `bytes`
 

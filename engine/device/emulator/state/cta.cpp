@@ -75,6 +75,7 @@ void Cta::start_warp(Warp& warp) {
   warp.committed.fill(0);
   warp.bulk_committed.fill(0);
   warp.polls.start();
+  warp.undefined = false;
   warp.in_cluster_phase = 0;
   warp.cluster_phase.fill(0);
   warp.registers = program.thread_registers;
@@ -166,6 +167,10 @@ void Cta::fill_special(Warp& warp, Special special, std::uint32_t* out) const {
           return config.grid.y / config.cluster.y;
         case Special::nclusterid_z:
           return config.grid.z / config.cluster.z;
+        case Special::envreg1:
+          return static_cast<std::uint32_t>(context_.grid_workspace >> 32);
+        case Special::envreg2:
+          return static_cast<std::uint32_t>(context_.grid_workspace);
         case Special::nsmid:
           return 1;
         case Special::smid:

@@ -73,6 +73,7 @@ struct Warp : LaneFile {
   WgmmaFlight flight;
   std::uint32_t registers = 0;  // a thread's, if setmaxnreg changes them
   Polls polls;
+  bool undefined = false;  // some of its values may be: Sanitizer::follow
 };
 
 // Handlers are given the registers of a warp, which are a part of it.
@@ -102,8 +103,13 @@ struct LaunchContext {
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.
   std::uint64_t resident = 1024;
+  // Address of what a cooperative launch's barrier of the grid counts in (cooperative_groups/details/
+  // driver_abi.h: grid_workspace); 0: the launch is none.
+  std::uint64_t grid_workspace = 0;
   // Effort that is left for this launch and all that follow; null: no limit.
   std::atomic<std::uint64_t>* allowance = nullptr;
+  // Where a checked launch tells what it found that is no fault; null: it does not.
+  std::vector<std::string>* notes = nullptr;
   // What a checked launch knows of accesses of different CTAs; set by run_grid.
   GlobalShadow* between_blocks = nullptr;
 };

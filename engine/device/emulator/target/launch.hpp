@@ -18,6 +18,7 @@ struct LaunchConfig {
   Dim3 block;
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
 
   // How many clusters the grid has; its sides are multiples of the cluster's.
   std::uint64_t cluster_count() const { return grid.count() / cluster.count(); }

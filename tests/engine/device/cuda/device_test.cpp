@@ -215,6 +215,35 @@ TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
   CHECK(driver.calls("cuFuncSetAttribute") == 1);
 }
 
+TEST_CASE("a cooperative launch is passed on where all of its blocks fit") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->kernels["scale"].parameter_sizes = {};
+  driver->kernels["scale"].body = nullptr;
+  const auto device = cuda::open_cuda(0);
+  Launch launch{*device->load(image_of("scale")), {}, {}};
+  REQUIRE(device->launch(launch));
+  CHECK_FALSE(driver->launches.back().cooperative);
+  CHECK(driver.calls("cuOccupancyMaxActiveBlocksPerMultiprocessor") == 0);
+  launch.config.cooperative = true;
+  launch.config.grid = {132, 2, 1};
+  const auto fits = device->launch(launch);
+  REQUIRE_MESSAGE(fits, fits.error().message);
+  CHECK(driver->launches.back().cooperative);
+  // Timed as a graph it is as cooperative.
+  REQUIRE(device->time(launch, {}));
+  CHECK(driver->launches.back().cooperative);
+  CHECK(driver->launches.back().captured);
+
+  launch.config.grid = {265, 1, 1};
+  const auto refused = device->launch(launch);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == FaultKind::resources);
+  CHECK(refused.error().message ==
+        "scale: a cooperative grid of 265 blocks; the device holds 264 of them at once, and blocks "
+        "that wait for each other must all be there");
+}
+
 TEST_CASE("shared memory above 48 KB is asked for when it is needed, and only then") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();

@@ -212,6 +212,12 @@ Result cuEventElapsedTime(float* milliseconds, Event start, Event end) {
   return kSuccess;
 }
 
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int,
+                                                   std::size_t) {
+  if (const Result failed = enter("cuOccupancyMaxActiveBlocksPerMultiprocessor")) return failed;
+  *blocks = state().kernels.at(function->name).blocks_an_sm;
+  return kSuccess;
+}
 Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void** parameters,
                         void**) {
   if (const Result failed = enter("cuLaunchKernelEx")) return failed;
@@ -221,9 +227,13 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
   if (static_cast<int>(settings->shared_bytes) > function->max_dynamic) return kErrorInvalidValue;
 
   Node node{function->name, *settings, {}, {}};
-  fake::LaunchRecord record{function->name, *settings, {1, 1, 1}, settings->stream->capturing};
-  if (settings->attribute_count == 1 && settings->attributes->id == kLaunchClusterDimension) {
-    std::copy_n(settings->attributes->value.cluster, 3, record.cluster);
+  fake::LaunchRecord record{
+      function->name, *settings, {1, 1, 1}, false, settings->stream->capturing};
+  for (std::uint32_t i = 0; i < settings->attribute_count; ++i) {
+    const LaunchAttribute& attribute = settings->attributes[i];
+    if (attribute.id == kLaunchClusterDimension)
+      std::copy_n(attribute.value.cluster, 3, record.cluster);
+    if (attribute.id == kLaunchCooperative) record.cooperative = attribute.value.cooperative != 0;
   }
   s.launches.push_back(record);
   const auto& sizes = s.kernels.at(function->name).parameter_sizes;

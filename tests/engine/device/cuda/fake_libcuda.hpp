@@ -23,12 +23,14 @@ struct Kernel {
   double us = 5;
   Result error = kSuccess;  // what its launch ends with
   bool hangs = false;
+  int blocks_an_sm = 2;
 };
 
 struct LaunchRecord {
   std::string kernel;
   LaunchSettings settings;
   std::uint32_t cluster[3] = {1, 1, 1};
+  bool cooperative = false;
   bool captured = false;
 };
 

@@ -75,6 +75,8 @@ static_assert(kSame<&::cuEventCreate, &ours::DriverApi::cuEventCreate>);
 static_assert(kSame<&::cuEventDestroy_v2, &ours::DriverApi::cuEventDestroy_v2>);
 static_assert(kSame<&::cuEventRecord, &ours::DriverApi::cuEventRecord>);
 static_assert(kSame<&::cuEventQuery, &ours::DriverApi::cuEventQuery>);
+static_assert(kSame<&::cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                    &ours::DriverApi::cuOccupancyMaxActiveBlocksPerMultiprocessor>);
 static_assert(kSame<&::cuLaunchKernelEx, &ours::DriverApi::cuLaunchKernelEx>);
 static_assert(kSame<&::cuGraphInstantiateWithFlags, &ours::DriverApi::cuGraphInstantiateWithFlags>);
 static_assert(kSame<&::cuGraphLaunch, &ours::DriverApi::cuGraphLaunch>);
@@ -124,6 +126,7 @@ static_assert(ours::kJitErrorLogBuffer == int{CU_JIT_ERROR_LOG_BUFFER});
 static_assert(ours::kJitErrorLogBufferSize == int{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES});
 static_assert(ours::kStreamNonBlocking == unsigned{CU_STREAM_NON_BLOCKING});
 static_assert(ours::kCaptureThreadLocal == int{CU_STREAM_CAPTURE_MODE_THREAD_LOCAL});
+static_assert(ours::kLaunchCooperative == int{CU_LAUNCH_ATTRIBUTE_COOPERATIVE});
 static_assert(ours::kLaunchClusterDimension == int{CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION});
 static_assert(ours::kEventDefault == unsigned{CU_EVENT_DEFAULT});
 

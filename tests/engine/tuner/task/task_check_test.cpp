@@ -45,6 +45,52 @@ TEST_CASE("task check: nothing is found in what is shipped") {
   }
 }
 
+TEST_CASE("task check: textures are refused by name, and a grid that syncs is asked for") {
+  const CustomSpace place;
+  const auto with = [&](const std::string& text, const Replacements& changes = {}) {
+    write_text(place.folder() / "mine.cu", kCustomMine + text);
+    return check_sources(place.task(changes));
+  };
+  const auto line = std::to_string(2 + std::ranges::count(std::string(kCustomMine), '\n'));
+  TaskFindings found =
+      with("// textures: tex2D(t, 1, 2)\n  __device__ float f(cudaTextureObject_t t);");
+  REQUIRE(found.errors.size() == 1);
+  CHECK_MESSAGE(has(found.errors[0],
+                    "mine.cu:" + line +
+                        ":22: cudaTextureObject_t: textures and "
+                        "surfaces are not supported: take a pointer instead, clamp the index"),
+                found.errors[0]);
+  found = with("#if PER > 7\n  __device__ float f(cudaTextureObject_t t);\n#endif");
+  CHECK(found.errors.empty());
+  CHECK(found.warnings.size() == 1);
+
+  const std::string syncs = "__device__ void f() { this_grid().sync(); }";
+  found = with(syncs);
+  CHECK(found.errors.empty());
+  REQUIRE(found.warnings.size() == 1);
+  CHECK_MESSAGE(has(found.warnings[0],
+                    "this_grid: if the whole grid syncs here, write "
+                    "`cooperative: true` into the launch"),
+                found.warnings[0]);
+  found = with(syncs, {{"block: [BLOCK]}", "block: [BLOCK], cooperative: \"PER > 1\"}"}});
+  CHECK(found.warnings.empty());
+}
+
+TEST_CASE("a launch is cooperative where the manifest says so, which is another identity") {
+  const CustomSpace place;
+  const TuningTask task =
+      place.task({{"block: [BLOCK]}", "block: [BLOCK], cooperative: \"PER > 1\"}"}});
+  int together = 0;
+  for (std::uint64_t i = 0; i < task.space.count(); ++i) {
+    const Config config = task.space.at(i);
+    const auto planned = task.template_of(config).plan(config, task.scope(task.problem->shape()));
+    REQUIRE(planned);
+    CHECK(planned->config.cooperative == (std::get<std::int64_t>(*config.find("PER")) > 1));
+    together += planned->config.cooperative ? 1 : 0;
+  }
+  CHECK(together > 0);
+}
+
 TEST_CASE("template parameter: a parameter of the space is one where the kernel's name has it") {
   const CustomSpace place;
   write_text(place.folder() / "mine.cu", replace(kCustomMine, kNatural));

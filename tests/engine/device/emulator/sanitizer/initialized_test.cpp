@@ -25,46 +25,55 @@ Fault partly_written(const std::string& ptx, std::size_t written) {
   return outcome ? Fault{FaultKind::device_lost, "it ran"} : outcome.error();
 }
 
+// What the thread loaded goes out.
+const std::string kOut = "st.global.u32 [%rd3], %r5;\n";
+
 }  // namespace
 
 TEST_CASE("shared memory that nobody has written") {
   const Shape warp{32, 1, 1024};
   const std::string write = "st.shared.u32 [%r3], %r1;\n";
-  clean(body(write + "ld.shared.u32 %r5, [%r3];\n"), warp);
-  found(body(write + "ld.shared.u32 %r5, [%r3+128];\n"), FaultKind::uninitialized,
+  clean(body(write + "ld.shared.u32 %r5, [%r3];\n" + kOut), warp);
+  found(body(write + "ld.shared.u32 %r5, [%r3+128];\n" + kOut), FaultKind::uninitialized,
         {"ld.shared.u32, block (0,0,0), thread (0,0,0): reads 4 bytes at shared address 0x480, "
          "which nobody has written; byte 128 of the block's 2048"},
         warp);
-  found(body("st.shared.u8 [%r3+1], %r1; ld.shared.u32 %r5, [%r3];\n"), FaultKind::uninitialized,
-        {"of which nobody has written 3, the first byte 0"}, warp);
+  found(body("st.shared.u8 [%r3+1], %r1; ld.shared.u32 %r5, [%r3];\n" + kOut),
+        FaultKind::uninitialized, {"of which nobody has written 3, the first byte 0"}, warp);
   found(body("shl.b32 %r6, %r1, 4; mov.u32 %r7, s; add.u32 %r7, %r7, %r6;\n"
              "st.shared.v2.u32 [%r7], {%r1, %r1};\n"
-             "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r7];\n"),
+             "ld.shared.v4.u32 {%r8, %r9, %r10, %r5}, [%r7];\n" +
+             kOut),
         FaultKind::uninitialized, {"of which nobody has written 8, the first byte 8"}, warp);
   found(body("red.shared.add.u32 [s], 1;\n"), FaultKind::uninitialized, {"red.shared.add.u32"},
         warp);
   // The next block finds nothing of the one before.
-  found(
-      body("setp.ne.u32 %p1, %r4, 0; @!%p1 st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r3];\n"),
-      FaultKind::uninitialized, {"block (1,0,0)"}, {32, 2, 1024});
+  found(body("setp.ne.u32 %p1, %r4, 0; @!%p1 st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r3];\n"
+             "@%p1 " +
+             kOut),
+        FaultKind::uninitialized, {"block (1,0,0)"}, {32, 2, 1024});
 }
 
 TEST_CASE("local memory counts by values") {
   const Shape warp{32, 1, 1024};
   const std::string depot = ".local .align 16 .b8 depot[64]; mov.u64 %rd6, depot;\n";
   clean(body(depot + "st.local.u32 [%rd6+8], %r1; ld.local.u32 %r5, [%rd6+8];\n"), warp);
-  found(body(depot + "st.local.u32 [%rd6+8], %r1; ld.local.u32 %r5, [%rd6+12];\n"),
+  found(body(depot + "st.local.u32 [%rd6+8], %r1; ld.local.u32 %r5, [%rd6+12];\n" + kOut),
         FaultKind::uninitialized,
         {"reads 4 bytes at local address 0x", "byte 12 of the thread's 64"}, warp);
   // A structure with padding is copied whole.
-  clean(body(depot + "st.local.u8 [%rd6], %r1; st.local.u32 [%rd6+4], %r1;\n"
-                     "ld.local.v2.u32 {%r5, %r6}, [%rd6];\n"),
+  clean(body(depot +
+             "st.local.u8 [%rd6], %r1; st.local.u32 [%rd6+4], %r1;\n"
+             "ld.local.v2.u32 {%r5, %r6}, [%rd6];\n" +
+             kOut),
         warp);
-  found(body(depot + "st.local.u32 [%rd6+4], %r1; ld.local.v2.u32 {%r5, %r6}, [%rd6];\n"),
+  found(body(depot + "st.local.u32 [%rd6+4], %r1; ld.local.v2.u32 {%r5, %r6}, [%rd6];\n" + kOut),
         FaultKind::uninitialized, {"reads 8 bytes"}, warp);
   // Each thread has its own, also through a generic address.
-  found(body(depot + "setp.eq.u32 %p1, %r1, 5; @!%p1 st.local.u32 [%rd6], %r1;\n"
-                     "cvta.local.u64 %rd7, %rd6; ld.u32 %r5, [%rd7];\n"),
+  found(body(depot +
+             "setp.eq.u32 %p1, %r1, 5; @!%p1 st.local.u32 [%rd6], %r1;\n"
+             "cvta.local.u64 %rd7, %rd6; ld.u32 %r5, [%rd7];\n" +
+             kOut),
         FaultKind::uninitialized, {"thread (5,0,0)"}, warp);
 }
 
