@@ -24,15 +24,17 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-// Short sequences and small tiles: what a search does is the same, and NVRTC has less to do.
+// Short sequences, small heads and tiles: what a search does is the same, and NVRTC and the emulator
+// have less to do. Heads this small are not swizzled.
 const test::Replacements kSmall = {
-    {"B: 1, H: 8, Lq: 512, Lk: 512", "B: 1, H: 2, Lq: 64, Lk: 64"},
+    {"B: 1, H: 8, Lq: 512, Lk: 512, D: 64", "B: 1, H: 2, Lq: 64, Lk: 64, D: 32"},
     {"BLOCK_M: [4, 8, 16, 32, 64, 128]", "BLOCK_M: [4, 8, 16, 32, 64]"},
     {"BLOCK_N: [32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]", "BLOCK_N: [32, 48, 64]"},
     {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
-     "BLOCK_M: 64, BLOCK_N: 64, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled"},
-    {"BLOCK_M: 128, BLOCK_N: 256, WARPS_M: 8, WARPS_N: 1",
-     "BLOCK_M: 32, BLOCK_N: 64, WARPS_M: 2, WARPS_N: 2"}};
+     "BLOCK_M: 64, BLOCK_N: 64, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: padded"},
+    {"evolved: {when: problem.D == 64", "evolved: {when: problem.D == 32"},
+    {"BLOCK_M: 128, BLOCK_N: 256, WARPS_M: 8, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
+     "BLOCK_M: 32, BLOCK_N: 64, WARPS_M: 2, WARPS_N: 2, STAGES: 1, LAYOUT: padded"}};
 
 const TuningTask& small() {
   static const TuningTask task = test::task("l4.yaml", kSmall);
