@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/source/identifier_substitution.hpp"
@@ -125,21 +126,31 @@ std::string without_host_functions(std::string text) {
   std::string code = without_quotes(text);
   const std::vector<Range> kept = directive_lines(code);
   for (const Range& each : kept) blank(code, each);
-  std::vector<HostFunction> left = HostScanner(code).scan();
-  std::vector<std::string> gone;
-  const auto must_go = [&](const HostFunction& function) {
-    const auto body = std::string_view(code).substr(function.begin, function.end - function.begin);
-    return function.name == "main" || body.contains("<<<") ||
-           std::ranges::any_of(names_of(body), [&](std::string_view word) {
-             return is_of_runtime(word) || std::ranges::find(gone, word) != gone.end();
-           });
+  const std::vector<HostFunction> functions = HostScanner(code).scan();
+  // Who names a function, by its name; and who is to go, each once.
+  std::unordered_map<std::string_view, std::vector<std::size_t>> named_in;
+  std::vector<bool> goes(functions.size());
+  std::vector<std::size_t> gone;
+  const auto drop = [&](std::size_t which) {
+    if (!goes[which]) gone.push_back(which);
+    goes[which] = true;
   };
+  for (const HostFunction& function : functions) named_in.try_emplace(function.name);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const auto& [begin, end, name] = functions[i];
+    const auto body = std::string_view(code).substr(begin, end - begin);
+    if (name == "main" || body.contains("<<<")) drop(i);
+    for (const std::string_view word : names_of(body)) {
+      if (is_of_runtime(word)) drop(i);
+      if (const auto of = named_in.find(word); of != named_in.end()) of->second.push_back(i);
+    }
+  }
   const std::string all = text;
-  for (auto next = std::ranges::find_if(left, must_go); next != left.end();
-       next = std::ranges::find_if(left, must_go)) {
-    blank(text, {next->begin, next->end});
-    gone.push_back(next->name);
-    left.erase(next);
+  for (std::size_t next = 0; next < gone.size(); ++next) {
+    const HostFunction& function = functions[gone[next]];
+    blank(text, {function.begin, function.end});
+    for (const std::size_t caller : named_in.at(function.name)) drop(caller);
+    named_in.at(function.name).clear();
   }
   for (const Range& each : kept)
     text.replace(each.begin, each.end - each.begin, all, each.begin, each.end - each.begin);

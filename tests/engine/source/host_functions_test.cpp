@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 namespace fa_tune::test {
 
@@ -87,6 +88,14 @@ struct Holder { void f() { cudaMalloc(nullptr, 4); } };
   CHECK(stripped(found) == expected);
   CHECK(found.size() == text.size());
   CHECK(without_host_functions(found) == found);
+}
+
+// Which takes a minute where each is looked for among all.
+TEST_CASE("host functions: a long chain of calls") {
+  std::string text;
+  for (int i = 30'000; i > 0; --i) text += fmt::format("void f{}() {{ f{}(); }}\n", i, i - 1);
+  text += "void f0() { cudaDeviceReset(); }\n";
+  CHECK(without_host_functions(text).find_first_not_of(" \n") == std::string::npos);
 }
 
 TEST_CASE("host functions: device code stays as it is") {
