@@ -141,7 +141,7 @@ class Formulas {
                            index_of(names_.tensors, from));
     if (copy != nullptr &&
         bytes_of(from).text(Language::native) != bytes_of(copy->to).text(Language::native))
-      require(formula(bytes_of(from) == bytes_of(copy->to)),
+      require(formula(Residue::equal(bytes_of(from), bytes_of(copy->to))),
               fmt::format("{} and {} must have as many bytes", from, copy->to));
   }
 

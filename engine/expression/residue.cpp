@@ -142,8 +142,8 @@ Residue operator*(const Residue& a, const Residue& b) {
   return ResidueMaker::combine(Residue::Type::integer, Operation::multiply, {a, b});
 }
 
-Residue operator==(const Residue& a, const Residue& b) {
-  return ResidueMaker::combine(Residue::Type::boolean, Operation::compare, {a, b},
+Residue Residue::equal(const Residue& a, const Residue& b) {
+  return ResidueMaker::combine(Type::boolean, Operation::compare, {a, b},
                                {ComparisonOperator::equal});
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/expression/expression.hpp"
 #include "engine/yaml/value.hpp"
@@ -38,9 +39,9 @@ class Residue {
   std::string text(Language language,
                    const std::function<std::string(const std::string&)>& name = {}) const;
 
-  // Products of sizes, and what they must be.
+  // The product of two integers, and whether they are equal.
   friend Residue operator*(const Residue& a, const Residue& b);
-  friend Residue operator==(const Residue& a, const Residue& b);
+  static Residue equal(const Residue& a, const Residue& b);
 
  private:
   enum class Type : std::uint8_t { integer, boolean, text };

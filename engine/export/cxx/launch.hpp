@@ -151,18 +151,21 @@ inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const C
     code = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   if (code != CUDA_SUCCESS) return code;
   chosen = nullptr;
-  int best = -1;
+  bool is_tuned = false;
   for (int i = 0; i < count; ++i) {
     const Call& call = calls[i];
     if (call.major != major || call.minor != minor || at_sizes(call, sizes, at) != nullptr)
       continue;
-    if (count > 1 && name[0] == 0) code = cuDeviceGetName(name, sizeof name, device);
+    const bool tuned = same(call.sizes, sizes);
+    if (chosen == nullptr || (tuned && !is_tuned)) {
+      chosen = &call;
+      is_tuned = tuned;
+      continue;
+    }
+    if (is_tuned && !tuned) continue;
+    if (name[0] == 0) code = cuDeviceGetName(name, sizeof name, device);
     if (code != CUDA_SUCCESS) return code;
-    const bool on_its_own = std::strcmp(call.device, name) == 0;
-    const int fit = (same(call.sizes, sizes) ? 2 : 0) + (on_its_own ? 1 : 0);
-    if (fit <= best) continue;
-    best = fit;
-    chosen = &call;
+    if (std::strcmp(call.device, name) == 0) chosen = &call;
   }
   if (chosen == nullptr) return CUDA_ERROR_NOT_FOUND;
   at_sizes(*chosen, sizes, at);

@@ -16,25 +16,29 @@ namespace {
 constexpr int kGatedShapes = 6;
 constexpr int kDraws = 2000;
 // Of all tensors together, so that an emulator and the plain kernel are done in seconds.
-constexpr double kMostElements = 1 << 17;
+constexpr std::int64_t kMostElements = 1 << 17;
 
-double elements(const problem::Problem& problem, const Constants& shape) {
-  double all = 0;
-  for (const problem::Tensor& tensor : problem.outline(shape).tensors)
-    all += static_cast<double>(tensor.elements());
+std::int64_t elements(const problem::Problem& problem, const Constants& shape) {
+  std::int64_t all = 0;
+  for (const problem::Tensor& tensor : problem.outline(shape).tensors) all += tensor.elements();
   return all;
 }
 
-// Sizes between 1 and those of the largest shape that the problem names, small ones as often as
-// large ones; half of them multiples of a power of two, which conditions often ask for.
+// Sizes between 1 and those of the largest shape that the problem names: small ones as often as
+// large ones, or all sizes alike; half of them multiples of a power of two,
+// which conditions often ask for.
 Constants drawn(const problem::Problem& problem, Random& random) {
+  const bool alike = random.below(2) == 0;
   Constants shape = problem.shape();
   for (auto& [name, value] : shape) {
     std::int64_t most = 1;
     for (const problem::Suite& suite : problem.suites())
       for (const Constants& each : suite.shapes) most = std::max(most, integer(each, name));
+    most = std::min(most, kMostElements);
     const double power = random.uniform() * std::log2(static_cast<double>(most));
-    auto size = std::max<std::int64_t>(1, std::llround(std::exp2(power)));
+    auto size = alike
+                    ? 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most)))
+                    : std::max<std::int64_t>(1, std::llround(std::exp2(power)));
     const std::int64_t step = std::int64_t{1} << random.below(8);
     if (random.below(2) == 0 && size > step) size -= size % step;
     value = size;

@@ -62,7 +62,7 @@ device::Launch Workplace::launch(const Config& config, device::KernelHandle kern
   const kernel::Template& from = task_.template_of(config);
   PlannedLaunch planned = from.require_plan(config, task_.scope(task_.problem->shape()));
   const auto bound = gate::BoundKernel::of(kernel, std::move(planned));
-  const bool alone = bound.steps.empty() && bound.workspaces.empty();
+  const bool alone = bound.steps.empty() && bound.workspaces.empty() && bound.scalars.empty();
   if (!data_ || !alone || names_ != bound.argument_names || maps_ != bound.maps) {
     data_ = std::make_unique<gate::TimedLaunch>(device_, bound, instance_);
     names_ = bound.argument_names;

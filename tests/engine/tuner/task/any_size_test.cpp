@@ -1,0 +1,123 @@
+// What is exported for any size is what a trial is planned as.
+
+#include "engine/tuner/task/any_size.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/space_file/space_file.hpp"
+#include "engine/tuner/task/tuning_task.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/random.hpp"
+#include "tests/engine/tuner/fixture.hpp"
+#include "tests/helpers.hpp"
+
+namespace fa_tune::test {
+
+using namespace fa_tune::tuner;
+using expression::Expression;
+using expression::Residue;
+
+namespace {
+
+std::int64_t value_at(const Residue& residue, const Constants& sizes) {
+  return Expression::parse(residue.text(expression::Language::native))
+      .evaluate_integer([&](const std::string& name) {
+        const auto found = sizes.find(name);
+        return found == sizes.end() ? nullptr : &found->second;
+      });
+}
+
+void check_axes(const std::vector<Residue>& formulas, const Dim3& planned, const Constants& sizes) {
+  CHECK(value_at(formulas.at(0), sizes) == planned.x);
+  CHECK(value_at(formulas.at(1), sizes) == planned.y);
+  CHECK(value_at(formulas.at(2), sizes) == planned.z);
+}
+
+void check_at(const TuningTask& task, const Config& config, const exports::AnySize& any,
+              const Constants& shape) {
+  const auto planned = task.template_of(config).plan(config, task.scope(shape));
+  if (!planned) return;
+  const std::vector<PlannedKernel> kernels = planned->kernels();
+  REQUIRE(kernels.size() == any.kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    check_axes(any.kernels[i].grid, kernels[i].config.grid, shape);
+    check_axes(any.kernels[i].block, kernels[i].config.block, shape);
+    check_axes(any.kernels[i].cluster, kernels[i].config.cluster, shape);
+    CHECK(value_at(any.kernels[i].shared, shape) == kernels[i].config.dynamic_shared_bytes);
+  }
+  const auto check_dims = [&](const std::string& name, const std::vector<std::int64_t>& dims) {
+    const auto& formulas = any.dims.at(name);
+    REQUIRE(formulas.size() == dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) CHECK(value_at(formulas[i], shape) == dims[i]);
+  };
+  const problem::Instance outline = task.problem->outline(shape);
+  for (const problem::Tensor& tensor : outline.tensors) check_dims(tensor.name, tensor.dims);
+  for (const PlannedWorkspace& each : planned->workspaces) check_dims(each.name, each.dims);
+  const auto check_scalar = [&](const auto& scalar) {
+    if (const auto found = any.scalars.find(scalar.name); found != any.scalars.end())
+      CHECK(value_at(found->second, shape) ==
+            static_cast<std::int64_t>(get_integer(scalar.type, scalar.bytes.data())));
+  };
+  for (const problem::Scalar& scalar : outline.scalars) check_scalar(scalar);
+  for (const PlannedScalar& scalar : planned->scalars) check_scalar(scalar);
+}
+
+}  // namespace
+
+TEST_CASE("any size: formulas give what is planned, for configs and sizes drawn at random") {
+  for (const char* name :
+       {"reduction", "histogram", "scan", "nbody", "gemm", "gemm_split_k", "convolution"}) {
+    CAPTURE(name);
+    const TuningTask task = test::opened(space::load_space_file(name, test::root()));
+    Random random(11);
+    int made = 0;
+    for (int i = 0; i < 40; ++i) {
+      const Config config = task.space.sample(random);
+      exports::AnySize any;
+      try {
+        any = any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+      } catch (const UserError& error) {
+        CHECK_MESSAGE(test::has(error.what(), "one size"), error.what());
+        continue;
+      }
+      ++made;
+      for (int place = 0; place < 5; ++place) {
+        Constants shape = task.problem->shape();
+        for (auto& [size, value] : shape) value = static_cast<std::int64_t>(1 + random.below(5000));
+        check_at(task, config, any, shape);
+      }
+    }
+    CHECK(made > 0);
+  }
+}
+
+TEST_CASE("any size: constraints of a space and of a template stay as conditions") {
+  const TuningTask task = test::opened(space::load_space_file("gemm", test::root()));
+  Random random(3);
+  bool some = false;
+  for (int i = 0; i < 40 && !some; ++i) {
+    const Config config = task.space.sample(random);
+    if (task.template_of(config).name() != "mma") continue;
+    some = true;
+    const exports::AnySize any =
+        any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+    CHECK_FALSE(any.required.empty());
+    Constants shape = task.problem->shape();
+    CHECK(exports::refusal_at(any, shape).empty());
+    for (auto& [size, value] : shape) value = std::int64_t{7};
+    CHECK_FALSE(exports::refusal_at(any, shape).empty());
+  }
+  CHECK(some);
+}
+
+TEST_CASE("any size: what is of one size says so") {
+  for (const char* name : {"softmax", "l4"}) {
+    const TuningTask task = test::opened(space::load_space_file(name, test::root()));
+    const std::string message = message_of<UserError>([&] {
+      any_size(task.templates[0], *task.problem, task.target, task.file, task.space.at(0));
+    });
+    CHECK_MESSAGE(test::has(message, "made for one s"), message);
+  }
+}
+
+}  // namespace fa_tune::test
