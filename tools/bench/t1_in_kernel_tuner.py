@@ -63,7 +63,8 @@ class T1:
         config = self.file.get("BenchmarkConfig") or {}
         self.constants = {name: value for name, value in config.items() if isinstance(value, int)}
         with open(self.source()) as file:
-            self.words = set(re.findall(r"\w+", file.read()))
+            self.text = file.read()  # Kernel Tuner knows files by a few endings alone
+        self.words = set(re.findall(r"\w+", self.text))
         size = self.kernel.get("ProblemSize")
         self.problem_size = size if size is None or isinstance(size, list) else [size]
 
@@ -201,11 +202,11 @@ def main():
     answer = None
     if asked.answer:
         right = {name: value for name, value in json.loads(asked.answer).items() if name in t1.parameters}
-        results = kernel_tuner.run_kernel(t1.kernel["KernelName"], t1.source(), size, arguments, right, **common)
+        results = kernel_tuner.run_kernel(t1.kernel["KernelName"], t1.text, size, arguments, right, **common)
         answer = [found if written else None for found, written in zip(results, t1.written())]
     began = time.monotonic()
     results, environment = kernel_tuner.tune_kernel(
-        t1.kernel["KernelName"], t1.source(), size, arguments, t1.parameters, restrictions=t1.conditions or None,
+        t1.kernel["KernelName"], t1.text, size, arguments, t1.parameters, restrictions=t1.conditions or None,
         strategy=asked.strategy, strategy_options={"max_fevals": asked.evaluations, "time_limit": asked.seconds}, iterations=7,
         answer=answer, verify=is_close if answer else None, **common)  # fmt: skip
     timed = [result for result in results if isinstance(result.get("time"), float) and "__error__" not in result]

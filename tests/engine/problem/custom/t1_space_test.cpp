@@ -226,8 +226,8 @@ static_assert(grid_size_y == 1);
 TEST_CASE("T1: a reference in double has twice the dynamic shared memory") {
   const T1Place place;
   place.write("window.cu", test::replace(kWindow, {{"float s = 0;",
-                                                    "extern __shared__ float all[]; float& s = "
-                                                    "all[threadIdx.x]; s = 0;"}}));
+                                                    "extern __shared__ float parts[]; float& s = "
+                                                    "parts[threadIdx.x]; s = 0;"}}));
   const std::string text = t1_as_space(
       test::replace(kT1, {{R"("SharedMemory": 0)", R"("SharedMemory": "4 * block_size_x")"}}),
       place.folder() / "window.json", {.reference = "self", .target = "l4"});
