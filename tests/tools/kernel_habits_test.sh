@@ -104,6 +104,7 @@ check 'with the figures' contains <(messages large) 'a cooperative grid of 1875 
 cooperative=''
 grid '{n: 1500}, {n: 77}'
 try "$program" space check grid.yaml
+# shellcheck disable=SC2016 # the words are the message's
 check 'a grid that syncs is asked for its launch' contains "$err" \
   'grid.cu:4:7: grid_group: if the whole grid syncs here, write `cooperative: true` into the launch'
 search grid alone
