@@ -46,6 +46,8 @@ check 'elements that nobody wrote and nobody needs are no fault' equal "$(outcom
 try "$program" show 1 --db halo.db
 check 'they are told' contains "$out" 'which nobody has written'
 check 'and what they are' contains "$out" 'nothing that the kernel decides or stores depends on it'
+try "$program" emulate halo.cu --kernel mine --block 32 --define BLOCK=32 --arg 'f32[9]=normal:7' --arg 'out:f32[7]' --arg i32=7
+check 'emulate tells them too' contains "$err" 'nothing that the kernel decides or stores depends on it'
 sed 's/first + k < n + 2/first + k < n + 1/' halo.cu >changed && mv changed halo.cu
 search halo wrong
 check 'where somebody needs one it is a fault' equal "$(outcomes wrong)" 'failed|gate|fault'
@@ -92,6 +94,9 @@ done
 check 'the module launches it so' contains winner.torch '"cooperative": True'
 check 'the module is Python' python3 -c "compile(open('winner.torch').read(), 'm', 'exec')"
 check 'the header launches it so' contains winner.header 'CU_LAUNCH_ATTRIBUTE_COOPERATIVE'
+try "$program" emulate grid.cu --kernel mine --block 32 --grid 4 --define BLOCK=32 --cooperative \
+  --arg 'f32[128]=normal:7' --arg 'out:f32[128]' --arg 'out:f32[128]' --arg i32=128
+check 'it is emulated by itself' equal "$status" 0
 cp grid.cu kept.cu
 sed 's/grid.sync();/cg::this_thread_block().sync();/' kept.cu >grid.cu
 search grid race
@@ -104,6 +109,7 @@ check 'with the figures' contains <(messages large) 'a cooperative grid of 1875 
 cooperative=''
 grid '{n: 1500}, {n: 77}'
 try "$program" space check grid.yaml
+# shellcheck disable=SC2016 # the words are the message's
 check 'a grid that syncs is asked for its launch' contains "$err" \
   'grid.cu:4:7: grid_group: if the whole grid syncs here, write `cooperative: true` into the launch'
 search grid alone

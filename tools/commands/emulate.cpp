@@ -6,6 +6,7 @@
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 #include "engine/worker/open.hpp"
 #include "engine/yaml/yaml.hpp"
@@ -24,6 +25,7 @@ struct EmulateArguments {
   std::vector<std::uint32_t> block;
   std::vector<std::uint32_t> cluster = {1};
   std::uint32_t shared = 0;
+  bool cooperative = false;
   std::vector<std::string> specs;
   std::string checks = "all";
   int schedules = 1;
@@ -60,7 +62,7 @@ device::Checks checks_of(const std::string& text) {
 lone::LoneLaunch launch_of(const EmulateArguments& arguments) {
   lone::LoneLaunch launch;
   launch.config = {sizes(arguments.grid), sizes(arguments.block), sizes(arguments.cluster),
-                   arguments.shared};
+                   arguments.shared, arguments.cooperative};
   for (const std::string& spec : arguments.specs)
     launch.arguments.push_back(lone::parse_argument(spec));
   launch.checks = checks_of(arguments.checks);
@@ -150,6 +152,9 @@ int emulate(const EmulateArguments& arguments) {
     auto run = lone::LoneRun::prepare(*device, image, launch);
     if (!run) return complain(run.error());
     if (const auto done = run->run(); !done) return complain(done.error());
+    for (const std::string& note :
+         schedule == 0 ? device->take_notes() : std::vector<std::string>())
+      log_warning("{}; nothing that the kernel decides or stores depends on it", note);
     auto outputs = run->outputs();
     if (!outputs) return complain(outputs.error());
     if (schedule > 0) {
@@ -189,6 +194,8 @@ void add_emulate(CLI::App& app, Action& action) {
   dims("--block", arguments->block, "threads a block: x, or x,y,z")->required();
   dims("--cluster", arguments->cluster, "blocks a cluster: x, or x,y,z");
   command->add_option("--shared", arguments->shared, "dynamic shared memory a block, bytes");
+  command->add_flag("--cooperative", arguments->cooperative,
+                    "all blocks run at once, so that the grid may sync");
   command
       ->add_option("--arg", arguments->specs,
                    "an argument, in order: f32[1024]=normal:7, out:u32[256], i32=5, ...")
