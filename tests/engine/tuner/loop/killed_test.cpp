@@ -195,8 +195,8 @@ TEST_CASE("killed at every named fault point, a run goes on as if it had not bee
   MESSAGE(kFaultPoints.size() << " fault points, " << kills << " kills");
 }
 
-TEST_CASE("killed at random moments, 20 times or 200, runs go on as if they had not been") {
-  const int wanted = thorough() ? 200 : 20;
+TEST_CASE("killed at random moments, 40 times or 200, runs go on as if they had not been") {
+  const int wanted = thorough() ? 200 : 40;
   (void)left_alone();
   const Stopwatch watch;
   {
