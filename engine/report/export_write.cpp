@@ -74,7 +74,7 @@ std::string dims_text(const Dim3& dims) {
   return fmt::format("{} x {} x {}", dims.x, dims.y, dims.z);
 }
 
-std::string count_text(int count, const char* unit) {
+std::string with_unit(int count, const char* unit) {
   return count < 0 ? fmt::format("{} not known", unit) : fmt::format("{} {}", count, unit);
 }
 
@@ -167,9 +167,9 @@ std::string provenance(const ExportFacts& facts) {
   }
   if (!facts.any_size.empty()) write_any_size(Json::parse(facts.any_size), comment);
   comment.fact("resources",
-               fmt::format("{}, {}, {}", count_text(facts.resources.registers, "registers"),
-                           count_text(facts.resources.spill_store_bytes, "bytes spilled"),
-                           count_text(facts.resources.static_shared_bytes, "bytes static shared")));
+               fmt::format("{}, {}, {}", with_unit(facts.resources.registers, "registers"),
+                           with_unit(facts.resources.spill_store_bytes, "bytes spilled"),
+                           with_unit(facts.resources.static_shared_bytes, "bytes static shared")));
   for (const auto& [name, words] : facts.arguments)
     comment.fact("argument", words.empty() ? name : name + ": " + words);
   comment.line("");

@@ -6,6 +6,7 @@
 
 #include "engine/util/random.hpp"
 #include "tests/engine/tuner/fixture.hpp"
+#include "tests/helpers.hpp"
 
 namespace fa_tune::test {
 
@@ -17,7 +18,8 @@ namespace {
 // `FA_TUNE_VARIANTS` asks for more than the number that fits a quick test run.
 int variants() {
   const char* given = std::getenv("FA_TUNE_VARIANTS");
-  return given != nullptr ? std::stoi(given) : 24;
+  if (given != nullptr) return std::stoi(given);
+  return thorough() ? 24 : 12;
 }
 
 void accept_all(const test::Replacements& change, int count, std::uint64_t seed) {
@@ -44,13 +46,13 @@ void accept_all(const test::Replacements& change, int count, std::uint64_t seed)
 TEST_CASE("random valid configs are all accepted") { accept_all({}, variants(), 11); }
 
 TEST_CASE("random valid configs are all accepted, causal") {
-  accept_all({{"causal: false", "causal: true"}}, variants() / 4, 12);
+  accept_all({{"causal: false", "causal: true"}}, variants() / 3, 12);
 }
 
 TEST_CASE("random valid configs are all accepted, D = 128") {
   accept_all({{"D: 64", "D: 128"},
               {"  fa2: {template: mma, BLOCK_M: 128", "  fa2: {template: mma, BLOCK_M: 64"}},
-             variants() / 4, 13);
+             variants() / 3, 13);
 }
 
 }  // namespace fa_tune::test
