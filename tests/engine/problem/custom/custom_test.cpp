@@ -114,7 +114,7 @@ TEST_CASE("custom: trials of an emulator see the timed size, or say that they di
   const TrialRow small = trials({});
   CHECK(small.outcome == Outcome::failed);
   CHECK_MESSAGE(test::has(small.message, "n=5000"), small.message);
-  const TrialRow large = trials({{"{n: 5000}", "{n: 200000}"}});
+  const TrialRow large = trials({{"{n: 5000}", "{n: 3000000}"}});
   CHECK(large.outcome == Outcome::passed);
   CHECK_MESSAGE(test::has(large.message, "not gated at the timed size"), large.message);
 }
