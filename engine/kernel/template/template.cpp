@@ -156,6 +156,10 @@ Template Template::read(const std::string& name, const YamlNode& root) {
   if (const YamlNode* node = root.find("derived"))
     result.derived_ = derived_values(*node, name, result.parameters_);
   if (const YamlNode* node = root.find("defines")) {
+    if (node->is_map())
+      node->expected("defines",
+                     "a list of names from `derived` (a problem's `defines` are the map: numbers "
+                     "and what rests on sizes)");
     result.defines_ = names(*node, "defines");
     check_defines(*node, result.defines_, result.derived_);
   }

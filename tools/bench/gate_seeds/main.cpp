@@ -54,10 +54,10 @@ struct Tally {
 };
 
 // The number behind the bound, away from zero, in the bits of its type.
-void step_beyond(problem::DType type, double exact, double bound, std::byte* element) {
-  const std::size_t size = problem::size_of(type);
-  problem::put_number(type, exact + std::copysign(bound, exact), element);
-  while (std::abs(problem::get_number(type, element) - exact) <= bound) {
+void step_beyond(DType type, double exact, double bound, std::byte* element) {
+  const std::size_t size = size_of(type);
+  put_number(type, exact + std::copysign(bound, exact), element);
+  while (std::abs(get_number(type, element) - exact) <= bound) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, element, size);
     ++bits;
@@ -69,17 +69,17 @@ void step_beyond(problem::DType type, double exact, double bound, std::byte* ele
 // more than it may be, is refused.
 bool refuses_step(const problem::Tensor& output, const problem::Expectation& expected,
                   Random& random) {
-  const std::size_t size = problem::size_of(output.type);
+  const std::size_t size = size_of(output.type);
   const auto count = static_cast<std::size_t>(output.elements());
   const std::size_t chosen = random.below(count);
   std::vector<std::byte> bytes = expected.equal;
   if (!bytes.empty()) {
     std::byte* element = bytes.data() + chosen * size;
-    problem::put_integer(output.type, problem::get_integer(output.type, element) + 1, element);
+    put_integer(output.type, get_integer(output.type, element) + 1, element);
   } else {
     bytes.resize(count * size);
     for (std::size_t i = 0; i < count; ++i)
-      problem::put_number(output.type, expected.exact[i], bytes.data() + i * size);
+      put_number(output.type, expected.exact[i], bytes.data() + i * size);
     step_beyond(output.type, expected.exact[chosen], expected.bound[chosen],
                 bytes.data() + chosen * size);
   }

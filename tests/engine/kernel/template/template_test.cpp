@@ -226,6 +226,8 @@ TEST_CASE("manifest: a value that is defined may rest on parameters alone") {
         std::string::npos);
   CHECK(refusal(manifest(kLaunch, derived + "defines: [FOURS]\n")).find("'FOUR'") !=
         std::string::npos);
+  CHECK(refusal(manifest(kLaunch, derived + "defines: {RADIUS: 3}\n"))
+            .find("a problem's `defines`") != std::string::npos);
   CHECK(refusal(manifest(kLaunch, "defines: [A]\n")).find("no derived value") != std::string::npos);
   // C has no value: not in the config.
   CHECK_THROWS_WITH_AS(
