@@ -19,6 +19,7 @@ NOT_RUN = {
     "bench_conformance cuda:0": "needs a GPU",
     "bench_clock ": "a program of its own, and 260 kernels are too many for a test",
     "tools/bench/clock/plot.py": "draws what bench_clock writes",
+    "fa-tune export 7 --any-size": "wants a trial of a custom problem; tools_any_size",
     "tools/fa-tune emulate racy.cu": "is printed shortened; tools_emulate shows a race",
 }
 
