@@ -182,7 +182,7 @@ class T1Space {
       if (launch_.parameter(name) == nullptr && names_word(kernel_source_.text, name))
         names.emplace_back(name, as);
     };
-    const auto define_sizes = [&](std::string prefix, const auto& size_of) {
+    const auto define_sizes = [&](const std::string& prefix, const auto& size_of) {
       for (std::size_t i = 0; i < 3; ++i) {
         std::string name = prefix + kAxes[i];
         const std::string size = launch_.with_own_sizes(size_of(i));
