@@ -36,7 +36,7 @@ nlohmann::ordered_json any_size_json(const AnySize& any) {
 
 std::string refusal_at(const AnySize& any, const Constants& sizes) {
   for (const Residue& each : any.required) {
-    const std::string text = each.text(expression::Language::native);
+    std::string text = each.text(expression::Language::native);
     try {
       const bool holds =
           expression::Expression::parse(text).evaluate_bool([&](const std::string& name) {

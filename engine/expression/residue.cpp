@@ -168,7 +168,16 @@ class ResidueText {
   std::string text(const Residue& residue) const { return made(residue).text; }
 
  private:
-  enum Level { choice, any_of, all_of, negation, comparison, sum, product, atom };
+  enum class Level : std::uint8_t {
+    choice,
+    any_of,
+    all_of,
+    negation,
+    comparison,
+    sum,
+    product,
+    atom
+  };
   struct Made {
     std::string text;
     Level level;
@@ -190,20 +199,21 @@ class ResidueText {
   Made call(const std::string& function, const Children& of, const char* open = "(",
             const char* close = ")") const {
     std::vector<std::string> arguments;
-    for (const Residue& each : of) arguments.push_back(at(each, choice));
-    return {fmt::format("{}{}{}{}", function, open, fmt::join(arguments, ", "), close), atom};
+    for (const Residue& each : of) arguments.push_back(at(each, Level::choice));
+    return {fmt::format("{}{}{}{}", function, open, fmt::join(arguments, ", "), close),
+            Level::atom};
   }
 
   Made literal(const Value& value) const {
     if (const bool* flag = std::get_if<bool>(&value)) {
-      if (cxx()) return {*flag ? "Number(1)" : "Number(0)", atom};
-      if (python()) return {*flag ? "True" : "False", atom};
-      return {*flag ? "true" : "false", atom};
+      if (cxx()) return {*flag ? "Number(1)" : "Number(0)", Level::atom};
+      if (python()) return {*flag ? "True" : "False", Level::atom};
+      return {*flag ? "true" : "false", Level::atom};
     }
     const std::int64_t number = std::get<std::int64_t>(value);
     // Its magnitude is no number of 64 bits.
-    if (number == INT64_MIN) return {"-9223372036854775807 - 1", sum};
-    return {std::to_string(number), number < 0 ? sum : atom};
+    if (number == INT64_MIN) return {"-9223372036854775807 - 1", Level::sum};
+    return {std::to_string(number), number < 0 ? Level::sum : Level::atom};
   }
 
   static const char* symbol(ComparisonOperator comparison) {
@@ -230,32 +240,33 @@ class ResidueText {
     if (cxx() && node.comparisons.size() > 1) {
       std::string pairs;
       for (std::size_t i = 0; i < node.comparisons.size(); ++i)
-        pairs += (i == 0 ? "" : " && ") + at(of[i], sum) + symbol(node.comparisons[i]) +
-                 at(of[i + 1], sum);
-      return {pairs, all_of};
+        pairs += (i == 0 ? "" : " && ") + at(of[i], Level::sum) + symbol(node.comparisons[i]) +
+                 at(of[i + 1], Level::sum);
+      return {pairs, Level::all_of};
     }
-    std::string chain = at(of[0], sum);
+    std::string chain = at(of[0], Level::sum);
     for (std::size_t i = 0; i < node.comparisons.size(); ++i)
-      chain += symbol(node.comparisons[i]) + at(of[i + 1], sum);
-    return {chain, comparison};
+      chain += symbol(node.comparisons[i]) + at(of[i + 1], Level::sum);
+    return {chain, Level::comparison};
   }
 
   Made member(const Residue::Node& node) const {
     const bool negated = node.operation == Operation::not_in;
     const Children list(node.children.begin() + 1, node.children.end());
     if (cxx())
-      return {(negated ? "!one_of(" : "one_of(") + at(node.children[0], choice) + ", " +
+      return {(negated ? "!one_of(" : "one_of(") + at(node.children[0], Level::choice) + ", " +
                   call("", list, "{", "}").text + ")",
-              atom};
+              Level::atom};
     if (!python())
-      return {at(node.children[0], sum) + (negated ? " not in " : " in ") +
+      return {at(node.children[0], Level::sum) + (negated ? " not in " : " in ") +
                   call("", list, "[", "]").text,
-              comparison};
+              Level::comparison};
     // Python makes the whole list before it looks there: what is behind the one it finds may fail.
     std::string any;
     for (const Residue& each : list)
-      any += (any.empty() ? "" : " or ") + at(node.children[0], sum) + " == " + at(each, sum);
-    return {negated ? "not (" + any + ")" : any, negated ? negation : any_of};
+      any += (any.empty() ? "" : " or ") + at(node.children[0], Level::sum) +
+             " == " + at(each, Level::sum);
+    return {negated ? "not (" + any + ")" : any, negated ? Level::negation : Level::any_of};
   }
 
   Made made(const Residue& residue) const {
@@ -265,21 +276,24 @@ class ResidueText {
       case Operation::literal:
         return literal(node.value);
       case Operation::name:
-        return {name_ ? name_(node.name) : node.name, atom};
+        return {name_ ? name_(node.name) : node.name, Level::atom};
       case Operation::negate:
-        return {"-" + at(of[0], atom), sum};
+        return {"-" + at(of[0], Level::atom), Level::sum};
       case Operation::add:
-        return infix(of, " + ", sum, sum, product);
+        return infix(of, " + ", Level::sum, Level::sum, Level::product);
       case Operation::subtract:
-        return infix(of, " - ", sum, sum, product);
+        return infix(of, " - ", Level::sum, Level::sum, Level::product);
       case Operation::multiply:
-        return infix(of, " * ", product, product, atom);
+        return infix(of, " * ", Level::product, Level::product, Level::atom);
       case Operation::divide:
-        return python() ? call("_divide", of) : infix(of, " / ", product, product, atom);
+        return python() ? call("_divide", of)
+                        : infix(of, " / ", Level::product, Level::product, Level::atom);
       case Operation::modulo:
-        return python() ? call("_remainder", of) : infix(of, " % ", product, product, atom);
+        return python() ? call("_remainder", of)
+                        : infix(of, " % ", Level::product, Level::product, Level::atom);
       case Operation::floor_divide:
-        return cxx() ? call("floor_div", of) : infix(of, " // ", product, product, atom);
+        return cxx() ? call("floor_div", of)
+                     : infix(of, " // ", Level::product, Level::product, Level::atom);
       case Operation::ceil_divide:
         return call(python() ? "_ceil_div" : "ceil_div", of);
       case Operation::absolute:
@@ -296,18 +310,22 @@ class ResidueText {
       case Operation::not_in:
         return member(node);
       case Operation::logical_and:
-        return infix(of, cxx() ? " && " : " and ", all_of, comparison, comparison);
+        return infix(of, cxx() ? " && " : " and ", Level::all_of, Level::comparison,
+                     Level::comparison);
       case Operation::logical_or:
-        return infix(of, cxx() ? " || " : " or ", any_of, comparison, comparison);
+        return infix(of, cxx() ? " || " : " or ", Level::any_of, Level::comparison,
+                     Level::comparison);
       case Operation::logical_not:
-        if (cxx()) return {"!" + at(of[0], atom), atom};
-        return {"not " + at(of[0], comparison), negation};
+        if (cxx()) return {"!" + at(of[0], Level::atom), Level::atom};
+        return {"not " + at(of[0], Level::comparison), Level::negation};
       default:
         break;
     }
     // What is left of the native dialect: Operation::choose.
     if (cxx()) return call("choose", of);
-    return {at(of[1], any_of) + " if " + at(of[0], any_of) + " else " + at(of[2], any_of), choice};
+    return {at(of[1], Level::any_of) + " if " + at(of[0], Level::any_of) + " else " +
+                at(of[2], Level::any_of),
+            Level::choice};
   }
 
   Language language_;

@@ -146,8 +146,8 @@ std::string without_host_functions(std::string text) {
     }
   }
   const std::string all = text;
-  for (std::size_t next = 0; next < gone.size(); ++next) {
-    const HostFunction& function = functions[gone[next]];
+  for (std::size_t next = 0; next < gone.size();) {  // it grows
+    const HostFunction& function = functions[gone[next++]];
     blank(text, {function.begin, function.end});
     for (const std::size_t caller : named_in.at(function.name)) drop(caller);
     named_in.at(function.name).clear();

@@ -202,7 +202,7 @@ class Template {
   PlannedLaunch require_plan(const Config& config, const Constants& constants) const;
   // How it is launched where sizes are known later. Throws UserError with the place of what then
   // cannot be said: a tensor map, a `when` that rests on sizes.
-  LaunchFormulas formulas(const Config& config, const DerivedResidues& known) const;
+  LaunchFormulas formulas(const Config& config, const DerivedResidues& given) const;
   // Throws UserError where the text asks for a template parameter's #define, which is not there.
   void require_no_conditions() const;
   // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
