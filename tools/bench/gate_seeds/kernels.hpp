@@ -39,6 +39,6 @@ struct Files {
   std::string space;
   std::vector<std::pair<std::string, std::string>> texts;
 };
-Files files_of(const Kernel& kernel, const std::vector<Way>& ways);
+Files files_of(const Kernel& kernel, const std::vector<Way>& all);
 
 }  // namespace gate_seeds

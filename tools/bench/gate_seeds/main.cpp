@@ -8,12 +8,14 @@
 // and compared. Exit code 1 if a correct one failed, or a hundredth of the wrong ones of a kind
 // passed. table.py prints the README's table.
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -162,7 +164,10 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int seeds = argc > 1 ? std::atoi(argv[1]) : 200;
+  int seeds = 200;
+  if (const std::string_view given = argc > 1 ? argv[1] : "200";
+      std::from_chars(given.data(), given.data() + given.size(), seeds).ec != std::errc())
+    seeds = 0;
   const std::string only = argc > 2 ? argv[2] : "";
   if (seeds < 1) {
     fmt::print(stderr, "bench_gate_seeds [SEEDS] [KERNEL]\n");

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """The README's sentences and a table of the gate's figures over seeds, from what bench_gate_seeds has written.
 
 python3 tools/bench/gate_seeds/table.py [FILE]
