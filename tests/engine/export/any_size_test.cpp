@@ -60,17 +60,7 @@ Package resizable() {
       .required = {formula("columns % 4 == 0")},
       .most_shared = 100000,
       .gated = "rows=3 columns=12"};
-  return {.version = "0.1.0",
-          .problem = "custom",
-          .name = "resizable",
-          .kernels = {{{BinaryKind::cubin,
-                        "sm_90a",
-                        "scale",
-                        "\x7f"
-                        "ELF and code",
-                        {}},
-                       "5ace"}},
-          .calls = {call}};
+  return package_of("resizable", std::move(call));
 }
 
 // The same with a workspace, memory that is set and copied, and a second kernel.

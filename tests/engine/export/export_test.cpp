@@ -45,17 +45,7 @@ Package some_package() {
                     .described = "n=64 rows=32",
                     .device = "NVIDIA H100",
                     .origin = "trial 7"};
-  return {.version = "0.1.0",
-          .problem = "custom",
-          .name = "scale_add",
-          .kernels = {{{BinaryKind::cubin,
-                        "sm_90a",
-                        "scale",
-                        "\x7f"
-                        "ELF and code",
-                        {}},
-                       "5ace"}},
-          .calls = {call}};
+  return package_of("scale_add", std::move(call));
 }
 
 // counts = 0, then y = first(x, parts), parts = counts, and last(parts, y, a).

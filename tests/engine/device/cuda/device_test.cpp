@@ -23,6 +23,14 @@ std::vector<float> read_floats(Device& device, BufferHandle buffer, std::size_t 
   return values;
 }
 
+// Without arguments, and nothing happens when it runs.
+auto bare_kernel() {
+  auto kernel = scale_kernel();
+  kernel.parameter_sizes = {};
+  kernel.body = nullptr;
+  return kernel;
+}
+
 }  // namespace
 
 TEST_CASE("a GPU's facts are asked from the driver") {
@@ -199,9 +207,7 @@ TEST_CASE("a kernel gets its arguments: buffers, addresses within them, scalars"
 
 TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
   const FakeDriver driver;
-  driver->kernels["scale"] = scale_kernel();
-  driver->kernels["scale"].parameter_sizes = {};
-  driver->kernels["scale"].body = nullptr;
+  driver->kernels["scale"] = bare_kernel();
   const auto device = cuda::open_cuda(0);
   Launch launch{*device->load(image_of("scale")), {}, {}};
   launch.config.cluster = {2, 1, 4};
@@ -217,9 +223,7 @@ TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
 
 TEST_CASE("a cooperative launch is passed on where all of its blocks fit") {
   const FakeDriver driver;
-  driver->kernels["scale"] = scale_kernel();
-  driver->kernels["scale"].parameter_sizes = {};
-  driver->kernels["scale"].body = nullptr;
+  driver->kernels["scale"] = bare_kernel();
   const auto device = cuda::open_cuda(0);
   Launch launch{*device->load(image_of("scale")), {}, {}};
   REQUIRE(device->launch(launch));
@@ -246,9 +250,7 @@ TEST_CASE("a cooperative launch is passed on where all of its blocks fit") {
 
 TEST_CASE("shared memory above 48 KB is asked for when it is needed, and only then") {
   const FakeDriver driver;
-  driver->kernels["scale"] = scale_kernel();
-  driver->kernels["scale"].parameter_sizes = {};
-  driver->kernels["scale"].body = nullptr;
+  driver->kernels["scale"] = bare_kernel();
   const auto device = cuda::open_cuda(0);
   Launch launch{*device->load(image_of("scale")), {}, {}};
   launch.config.dynamic_shared_bytes = 48 * 1024;
