@@ -13,7 +13,7 @@ import yaml
 from gpu_kernel import Kernel, Scope, compile_cubin, target_facts
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32}
-SCALARS = {"i32": ctypes.c_int32, "f32": ctypes.c_float, "f64": ctypes.c_double}
+SCALARS = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
 
 def read_export(path):
@@ -85,6 +85,9 @@ def bound_kernel(path, export, problem):
         name: torch.empty([int(scope.value(size)) for size in entry["shape"]], dtype=DTYPES[entry["type"]], device="cuda")
         for name, entry in manifest.get("workspaces", {}).items()
     }
+    scalars = problem.scalars | {
+        name: SCALARS[entry["type"]](scope.value(entry["value"])) for name, entry in manifest.get("scalars", {}).items()
+    }
     calls = []
     for step in manifest.get("steps", [manifest]):
         if "kernel" not in step or "when" in step:
@@ -92,7 +95,7 @@ def bound_kernel(path, export, problem):
         one = manifest | step | {"kernel": mangled(names, step["kernel"], path)}
         one.setdefault("arguments", problem.names())
         kernel = Kernel(one, cubin, export["config"], export["target"])
-        calls.append(kernel.bind(tensors, problem.scalars, problem.sizes))
+        calls.append(kernel.bind(tensors, scalars, problem.sizes))
     if len(calls) == 1:
         return calls[0]
 
