@@ -1,5 +1,6 @@
 #include "engine/gate/gate.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -27,6 +28,13 @@ std::string where_text(const GateCase& gate_case, TruthCache& truth) {
   return text + fmt::format("inputs={} seed={}", to_text(gate_case.inputs), gate_case.seed);
 }
 
+// A generator reads nothing that could be changed.
+bool has_inputs(const problem::Instance& instance) {
+  return std::ranges::any_of(instance.tensors, [](const problem::Tensor& tensor) {
+    return problem::is_given(tensor.role);
+  });
+}
+
 }  // namespace
 
 Rejection rejection_of(const device::Fault& fault) {
@@ -43,9 +51,10 @@ std::optional<Rejection> Gate::check(const BoundKernel& kernel, const GateCase& 
                                      DeviceInputCache* input_cache, Verdict& verdict) {
   const std::uint64_t life = device_.life();
   try {
-    CaseRun run(device_, kernel, truth_.get(gate_case), input_cache);
+    const auto truth = truth_.get(gate_case);
+    CaseRun run(device_, kernel, truth, input_cache);
     auto rejection = run.check(verdict, gate_case.sanitized);
-    if (!rejection && gate_case.changed_input)
+    if (!rejection && gate_case.changed_input && has_inputs(truth->instance))
       if (const auto changed = truth_.get_changed(gate_case); changed->lacks.empty())
         rejection = run.check_changed(changed, verdict);
     // Another kernel may have written over what this one was given and compared with.

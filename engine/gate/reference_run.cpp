@@ -15,8 +15,10 @@
 #include "engine/kernel/compile/located_error.hpp"
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "engine/util/parallel.hpp"
 #include "engine/util/process.hpp"
+#include "engine/util/stopwatch.hpp"
 
 namespace fa_tune::gate {
 namespace {
@@ -75,6 +77,7 @@ class ReferenceLaunch {
   void run(Outputs outputs) {
     std::vector<device::BufferWrite> writes;
     std::vector<device::BufferRead> reads;
+    const Stopwatch watch;
     // Large ones go to the device once and come back once, after the last launch.
     const bool first = outputs == Outputs::as_under_test;
     const bool large = input_bytes() > kLargeInputs;
@@ -93,6 +96,8 @@ class ReferenceLaunch {
                   writes);
     if (const auto done = device_.launch_between(writes, launch_, reads); !done)
       fail(call_, instance_, to_text(done.error().kind) + ": " + done.error().message);
+    log_debug("the reference ran, with what it reads and writes copied, in {:.0f} ms",
+              watch.milliseconds());
     for (const GuardedBuffer& buffer : buffers_) {
       if (const auto damage = buffer.guard_damage()) fail(call_, instance_, *damage);
       if (!looks_at_inputs) continue;
@@ -171,12 +176,14 @@ class ReferenceLaunch {
 
 class DeviceReference final : public problem::ReferenceRunner {
  public:
-  DeviceReference(DeviceMaker make_device, CompileCall compile)
-      : make_device_(std::move(make_device)), compile_(std::move(compile)) {}
+  DeviceReference(DeviceMaker make_device, CompileCall compile, const std::atomic<bool>* stop)
+      : make_device_(std::move(make_device)), compile_(std::move(compile)), stop_(stop) {}
 
   void run(const problem::ReferenceCall& call, const problem::Instance& instance,
            const problem::TakeResult& take) override {
     const std::lock_guard lock(mutex_);
+    if (stop_ != nullptr && *stop_)
+      throw Interrupted("interrupted while expected results were computed");
     if (device_ == nullptr) device_ = make_device_();
     for (OutsideKills kills;;) {
       const std::size_t before = device_->deaths().size();
@@ -213,6 +220,7 @@ class DeviceReference final : public problem::ReferenceRunner {
 
   DeviceMaker make_device_;
   CompileCall compile_;
+  const std::atomic<bool>* stop_;
   std::mutex mutex_;
   std::unique_ptr<device::Device> device_;
   std::map<std::string, device::KernelHandle> kernels_;
@@ -221,8 +229,9 @@ class DeviceReference final : public problem::ReferenceRunner {
 }  // namespace
 
 std::shared_ptr<problem::ReferenceRunner> make_reference_runner(DeviceMaker make_device,
-                                                                CompileCall compile) {
-  return std::make_shared<DeviceReference>(std::move(make_device), std::move(compile));
+                                                                CompileCall compile,
+                                                                const std::atomic<bool>* stop) {
+  return std::make_shared<DeviceReference>(std::move(make_device), std::move(compile), stop);
 }
 
 }  // namespace fa_tune::gate

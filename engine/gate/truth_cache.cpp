@@ -11,9 +11,11 @@
 #include "engine/gate/gate.hpp"
 #include "engine/problem/reference.hpp"
 #include "engine/util/bytes.hpp"
+#include "engine/util/log.hpp"
 #include "engine/util/memory.hpp"
 #include "engine/util/parallel.hpp"
 #include "engine/util/random.hpp"
+#include "engine/util/stopwatch.hpp"
 
 namespace fa_tune::gate {
 namespace {
@@ -152,9 +154,11 @@ struct TruthCache::State {
   std::size_t bytes = 0;
 
   EntryPtr compute(const GateCase& gate_case, const std::string& key) const {
+    const Stopwatch watch;
     auto entry = std::make_shared<Entry>();
     entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
     if (gate_case.changed_input) entry->changed = change_input(problem, gate_case, entry->instance);
+    const double drawn_ms = watch.milliseconds();
     try {
       entry->expectations = problem.expect(entry->instance, truth);
       require_sound(*entry, key);
@@ -162,6 +166,8 @@ struct TruthCache::State {
       if (!problem::may_lack_truth(gate_case.inputs)) throw;
       entry->lacks = none.what();
     }
+    log_debug("expected results of {}: {:.0f} ms, {:.0f} of them for its inputs", key,
+              watch.milliseconds(), drawn_ms);
     return entry;
   }
 

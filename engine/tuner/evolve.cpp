@@ -72,6 +72,10 @@ class Evolution {
     require_one_kind(devices_);
     try {
       go();
+    } catch (const Interrupted& why) {
+      log_debug("{}", why.what());
+      result_.interrupted = true;
+      leave();
     } catch (...) {
       leave();
       throw;

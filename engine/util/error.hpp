@@ -25,6 +25,12 @@ struct OutOfMemory : MachineError {
   using MachineError::MachineError;
 };
 
+// Somebody asked for the end while work of seconds was under way; what was begun is dropped, what
+// was finished is kept.
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // A place in a text file, counted from 1; line 0 stands for 'the file as a whole'.
 struct Mark {
   std::string file;

@@ -225,7 +225,7 @@ int evolve_command(const EvolveArguments& arguments) {
     }
   }
   Session session(Session::Devices::several, arguments.device, task.target, root);
-  session.give_reference(*task.problem, task.target);
+  session.give_reference(*task.problem, task.target, &stop_asked);
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
   db::Store store(arguments.db, db::Store::Mode::write);

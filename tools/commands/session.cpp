@@ -30,19 +30,22 @@ std::shared_ptr<problem::ReferenceRunner> Session::reference(const device::Devic
   return reference_beside(device(), *compiler_, target, root_);
 }
 
-void Session::give_reference(problem::Problem& problem, const device::DeviceProfile& target) {
-  problem.use_reference(reference(target));
+void Session::give_reference(problem::Problem& problem, const device::DeviceProfile& target,
+                             const std::atomic<bool>* stop) {
+  problem.use_reference(reference_beside(device(), *compiler_, target, root_, stop));
 }
 
 std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device& beside,
                                                            kernel::Compiler& compiler,
                                                            const device::DeviceProfile& target,
-                                                           const std::filesystem::path& root) {
+                                                           const std::filesystem::path& root,
+                                                           const std::atomic<bool>* stop) {
   return gate::make_reference_runner(
       [name = beside.info().id, target, root] {
         return worker::open_device_in_worker(name, target, root);
       },
-      [&compiler](const kernel::CompileRequest& request) { return compiler.compile(request); });
+      [&compiler](const kernel::CompileRequest& request) { return compiler.compile(request); },
+      stop);
 }
 
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root) {

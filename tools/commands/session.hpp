@@ -35,8 +35,10 @@ class Session {
   kernel::Compiler& compiler() { return *compiler_; }
   // Of as many threads as the machine gives, begun when it is first asked for.
   kernel::CompilePool& pool();
-  // For a problem whose truth comes from a kernel: that runs on another device of the same name.
-  void give_reference(problem::Problem& problem, const device::DeviceProfile& target);
+  // For a problem whose truth comes from a kernel: that runs on another device of the same name,
+  // until `stop`.
+  void give_reference(problem::Problem& problem, const device::DeviceProfile& target,
+                      const std::atomic<bool>* stop = nullptr);
   std::shared_ptr<problem::ReferenceRunner> reference(const device::DeviceProfile& target);
 
  private:
@@ -51,7 +53,8 @@ class Session {
 std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device& beside,
                                                            kernel::Compiler& compiler,
                                                            const device::DeviceProfile& target,
-                                                           const std::filesystem::path& root);
+                                                           const std::filesystem::path& root,
+                                                           const std::atomic<bool>* stop = nullptr);
 
 // For kernels that finals look at on an emulator: in processes of their own.
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root);

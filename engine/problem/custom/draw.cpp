@@ -350,14 +350,29 @@ void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::
   }
 }
 
-Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed) {
-  for (Tensor& tensor : instance.tensors) {
+Instance redrawn(const CustomSpec& spec, const Instance& instance, std::uint64_t seed,
+                 Instance memory) {
+  memory.tensors.resize(instance.tensors.size());
+  Instance other{.shape = instance.shape,
+                 .inputs = instance.inputs,
+                 .seed = instance.seed,
+                 .tensors = {},
+                 .scalars = instance.scalars};
+  for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
+    const Tensor& tensor = instance.tensors[i];
+    const Distribution* const fill = moving(spec, tensor);
+    std::vector<std::byte> bytes = std::move(memory.tensors[i].bytes);
+    if (fill == nullptr)
+      bytes = tensor.bytes;
+    else if (bytes.size() != tensor.bytes.size())
+      bytes = large_zeros<std::byte>(tensor.bytes.size());
+    other.tensors.push_back(with_contents(tensor, tensor.type, std::move(bytes)));
+    if (fill == nullptr) continue;
     const double most = low_bits(tensor.type);
-    if (const Distribution* fill = moving(spec, tensor))
-      change(tensor, tensor, *fill, derive_seed(seed, "redrawn"),
-             [most](double old, Random& random) { return old * (1 - most * random.uniform()); });
+    change(tensor, other.tensors[i], *fill, derive_seed(seed, "redrawn"),
+           [most](double old, Random& random) { return old * (1 - most * random.uniform()); });
   }
-  return instance;
+  return other;
 }
 
 }  // namespace fa_tune::problem

@@ -60,6 +60,8 @@ void move_near(const CustomSpec& spec, const Instance& instance, Move how, std::
 
 // Inputs of the same size whose low bits are others, so that sums of them are rounded elsewhere: of
 // an instance in its own types, moved by up to a 4096th, or by their last place where that is more.
-Instance redrawn(const CustomSpec& spec, Instance instance, std::uint64_t seed);
+// In the memory of an earlier one, as widened() is.
+Instance redrawn(const CustomSpec& spec, const Instance& instance, std::uint64_t seed,
+                 Instance memory = {});
 
 }  // namespace fa_tune::problem

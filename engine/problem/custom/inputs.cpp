@@ -239,9 +239,10 @@ std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes) {
 
 namespace {
 
-std::vector<std::byte> widened(DType type, std::span<const std::byte> bytes) {
+std::vector<std::byte> widened(DType type, std::span<const std::byte> bytes,
+                               std::vector<std::byte> made) {
   const std::size_t size = size_of(type), count = bytes.size() / size;
-  auto made = large_zeros<std::byte>(count * sizeof(double));
+  if (made.size() != count * sizeof(double)) made = large_zeros<std::byte>(count * sizeof(double));
   in_pieces(count, [&](std::size_t first, std::size_t end) {
     std::array<double, 1024> numbers;
     for (; first < end; first += std::min(numbers.size(), end - first)) {
@@ -255,23 +256,32 @@ std::vector<std::byte> widened(DType type, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Instance widened(const CustomSpec& spec, const Instance& instance) {
+Tensor with_contents(const Tensor& tensor, DType type, std::vector<std::byte> bytes) {
+  return {.name = tensor.name,
+          .type = type,
+          .role = tensor.role,
+          .dims = tensor.dims,
+          .bytes = std::move(bytes),
+          .axes = tensor.axes,
+          .constant = tensor.constant,
+          .complex = tensor.complex,
+          .entire = tensor.entire};
+}
+
+Instance widened(const CustomSpec& spec, const Instance& instance, Instance memory) {
+  memory.tensors.resize(instance.tensors.size());
   Instance wide{.shape = instance.shape,
                 .inputs = instance.inputs,
                 .seed = instance.seed,
                 .tensors = {},
                 .scalars = instance.scalars};
-  for (const Tensor& tensor : instance.tensors) {
+  for (std::size_t i = 0; i < instance.tensors.size(); ++i) {
+    const Tensor& tensor = instance.tensors[i];
     const bool widens = !is_integer(tensor.type);
-    wide.tensors.push_back({.name = tensor.name,
-                            .type = widens ? DType::f64 : tensor.type,
-                            .role = tensor.role,
-                            .dims = tensor.dims,
-                            .bytes = widens ? widened(tensor.type, tensor.bytes) : tensor.bytes,
-                            .axes = tensor.axes,
-                            .constant = tensor.constant,
-                            .complex = tensor.complex,
-                            .entire = tensor.entire});
+    auto& again = memory.tensors[i].bytes;
+    wide.tensors.push_back(with_contents(
+        tensor, widens ? DType::f64 : tensor.type,
+        widens ? widened(tensor.type, tensor.bytes, std::move(again)) : tensor.bytes));
   }
   for (Scalar& scalar : wide.scalars) {
     const auto& argument = *std::ranges::find(spec.arguments, scalar.name, &CustomArgument::name);

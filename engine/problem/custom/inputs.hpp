@@ -24,8 +24,12 @@ std::vector<double> numbers_of(DType type, std::span<const std::byte> bytes);
 // The same of as many as `numbers` has room for, in the calling thread alone.
 void read_numbers(DType type, std::span<const std::byte> bytes, std::span<double> numbers);
 
-// With the tensors and scalars of floating types as f64, which hold the very same numbers.
-Instance widened(const CustomSpec& spec, const Instance& instance);
+// With the tensors and scalars of floating types as f64, which hold the very same numbers. In the
+// memory of an earlier one, if there is one: to get fresh memory takes longer than to fill it.
+Instance widened(const CustomSpec& spec, const Instance& instance, Instance memory = {});
+
+// A tensor like another, with other contents.
+Tensor with_contents(const Tensor& tensor, DType type, std::vector<std::byte> bytes);
 
 // The bytes of a tensor that a .npy file fills, whose type and shape must be the tensor's (bf16 as
 // "<u2"). Throws UserError for a file that does not fit, is larger than a tensor of that shape can

@@ -170,8 +170,7 @@ std::vector<CustomArgument> read_arguments(const YamlNode& node) {
   const auto has = [&](auto is) {
     return std::ranges::any_of(all, [&](const auto& each) { return each.role && is(*each.role); });
   };
-  if (!has(is_given) || !has(is_result))
-    node.fail("arguments: expected at least one buffer that is given and one that is a result");
+  if (!has(is_result)) node.fail("arguments: expected at least one buffer that is a result");
   return all;
 }
 

@@ -182,7 +182,12 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
     entry.variant->move_to(device);
     const Leaving leaving{*entry.variant};
     FinishedTrial gated = entry.compiled;
-    gates_[slot]->run(*entry.variant, gated);
+    try {
+      gates_[slot]->run(*entry.variant, gated);
+    } catch (const Interrupted&) {
+      entry.interrupted = true;
+      return;
+    }
     entry.trial = std::move(gated);
   };
   return {work, [this, &entry](std::size_t slot, Attempt ended) {
@@ -199,6 +204,8 @@ void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
     executor_.resubmit(job(entry), slot);
     return;
   }
+  // It is not recorded: a resumed run tries it again.
+  if (entry.interrupted) return;
   entry.trial.row.device = device_names_[slot];
   entry.charged = ended.charge.has_value();
   if (ended.charge) {

@@ -69,6 +69,7 @@ class SearchLoop {
     FinishedTrial compiled;                // every attempt begins with a copy of it
     FinishedTrial trial;                   // a slot writes to it while it is under way
     std::optional<bool> charged;           // no value if it did not come to a slot
+    bool interrupted = false;              // before there was a verdict
     bool finished = false;
   };
 

@@ -144,11 +144,15 @@ class SourceCheck {
           "change: "
           "write it into the kernel's name, as in \"{}<{}>\", or give one of the two another name",
           here(), name, template_.place_of(at->second), function_, name));
-    const auto is_defined = [this](const std::string& guard) {
-      return !guard.empty() && has(defined_, guard);
+    const auto at = found_.macros.find(name);
+    // By the engine, or by the source itself further up.
+    const auto is_defined = [&](const std::string& guard) {
+      if (guard.empty() || has(defined_, guard)) return !guard.empty();
+      const auto own = found_.macros.find(guard);
+      return own != found_.macros.end() && found_.unless.at(guard).empty() &&
+             own->second < at->second;
     };
-    if (const auto at = found_.macros.find(name);
-        at != found_.macros.end() && !found_.conditions.contains(name) &&
+    if (at != found_.macros.end() && !found_.conditions.contains(name) &&
         std::ranges::none_of(found_.unless.at(name), is_defined))
       findings_.warnings.push_back(fmt::format(
           "{}kernel: {} is #defined at {} too, so that its values in the space change nothing: "

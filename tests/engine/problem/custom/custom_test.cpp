@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
@@ -128,6 +129,33 @@ TEST_CASE("custom: a truth is not asked for before somebody says where the refer
                   "nobody said where its reference kernel runs"));
 }
 
+TEST_CASE("custom: a kernel may read no buffer at all") {
+  const test::CustomSpace place;
+  const test::Replacements generates = {{"    - {name: x, type: f32, shape: [n]}\n", ""},
+                                        {"role: inout", "role: output"}};
+  const char* const kPlain = R"(
+__global__ void plain(float* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * i;
+}
+)";
+  const std::string mine = R"(
+template <int per, typename T>
+__global__ void scale_add(T* y, T a, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    y[i] = a * i;
+}
+)";
+  test::write_text(place.folder() / "plain.cu", kPlain);
+  test::write_text(place.folder() / "mine.cu", mine);
+  const Verdict right = place.gate(generates);
+  CHECK_MESSAGE(right.passed(), right.message);
+  CHECK(test::has(fmt::format("{}", fmt::join(place.task(generates).problem->notes(), "; ")),
+                  "reads no buffer"));
+  test::write_text(place.folder() / "mine.cu", test::replace(mine, {{"a * i", "a * (i + 1)"}}));
+  CHECK(place.gate(generates).finding == Finding::kWrong);
+}
+
 TEST_CASE("custom: a space that cannot be used says so, with the place") {
   const test::CustomSpace place;
   const auto says = [&](const test::Replacements& changes, const char* words) {
@@ -139,8 +167,7 @@ TEST_CASE("custom: a space that cannot be used says so, with the place") {
        "mine.yaml:7:23: type: expected one of f16, bf16, f32, f64, e4m3, e5m2, i8, u8, i16, u16, "
        "i32, "
        "u32, i64, u64, bool, complex64, complex128, one of these with x2, x3 or x4");
-  says({{"role: inout", "role: input"}},
-       "at least one buffer that is given and one that is a result");
+  says({{"role: inout", "role: input"}}, "at least one buffer that is a result");
   says({{"{n: 777}", "{m: 777}"}}, "the same names as in the first");
   says({{"{n: 777}", "{n: 0}"}}, "mine.yaml:5:34");
   says({{"{n: 777}", "{n: 99000000000}"}}, "larger than 8 GiB");
