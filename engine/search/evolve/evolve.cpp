@@ -112,8 +112,8 @@ class Evolve : public Strategy {
     if (asked_ >= trials_before_children_ && !archive_.ranked().empty()) {
       auto child = surrogate_ ? most_promising(pool) : free_child();
       // Where next to nothing passes, too little may have passed for a model of times by now. What
-      // is near a config that passed is likelier to pass than what is drawn.
-      if (!child && asked_ % 2 == 0) child = free_child();
+      // is near a config that passed is likelier to pass than what is drawn, but every fourth is.
+      if (!child && asked_ % 4 != 0) child = free_child();
       if (child) return child;
     }
     auto genome = likely_random();
