@@ -12,15 +12,14 @@
 namespace fa_tune::test {
 
 // For a problem whose expected results come from a kernel: runs that kernel on an emulator of the
-// target in this process, which also compiles it. Both are opened when they are first needed.
+// target in this process, which also compiles it. Both are opened when they are first needed, the
+// compiler once.
 inline void reference_on_emulator(problem::Problem& problem, const device::DeviceProfile& target) {
   if (!problem.wants_reference()) return;
   problem.use_reference(gate::make_reference_runner(
       [target] { return device::open_emulator(target); },
-      [compiler =
-           std::shared_ptr<kernel::Compiler>()](const kernel::CompileRequest& request) mutable {
-        if (compiler == nullptr)
-          compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
+      [](const kernel::CompileRequest& request) {
+        static const auto compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
         return compiler->compile(request);
       }));
 }

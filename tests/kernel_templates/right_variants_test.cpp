@@ -19,7 +19,7 @@ namespace {
 int variants() {
   const char* given = std::getenv("FA_TUNE_VARIANTS");
   if (given != nullptr) return std::stoi(given);
-  return thorough() ? 24 : 12;
+  return thorough() ? 24 : 9;
 }
 
 void accept_all(const test::Replacements& change, int count, std::uint64_t seed) {

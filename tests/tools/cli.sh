@@ -11,14 +11,14 @@ unset XDG_CACHE_HOME
 mkdir "$work/here"
 cd "$work/here" || exit
 
-# small_space FILE: a space like the shipped one whose kernels the emulator runs in milliseconds: short
-# sequences, the smallest head dimension, and a window, as the finals' suites have sequences of 2048: with
-# all of their keys the finals take four fifths of a search. tools_tables holds some without a window.
+# small_space FILE: a space like the shipped one whose kernels the emulator runs in milliseconds, and NVRTC compiles
+# sooner: short sequences, small tiles, the smallest head dimension, and a window, as the finals' suites have sequences
+# of 2048: with all of their keys the finals take four fifths of a search. tools_tables holds some without a window.
 small_space() {
   sed -e 's/^space: l4/space: small/' -e 's/H: 8, Lq: 512, Lk: 512, D: 64/H: 2, Lq: 64, Lk: 64, D: 16/' \
     -e 's/^  causal: false/&\n  window: [32, 32]/' -e '/^  scalar:/d' -e '/ WARPS: /d' -e "/'scalar'/d" -e '/^  plain:/d' \
-    -e 's/^  BLOCK_M:.*/  BLOCK_M: [32, 64, 128]/' -e 's/^  BLOCK_N:.*/  BLOCK_N: [32, 64, 128]/' \
-    -e 's/LAYOUT: swizzled/LAYOUT: padded/' -e 's/^budget:.*/budget: {trials: 24}/' \
+    -e 's/^  BLOCK_M:.*/  BLOCK_M: [16, 32, 64]/' -e 's/^  BLOCK_N:.*/  BLOCK_N: [32, 48, 64]/' \
+    -e 's/\(BLOCK_[MN]\): 128/\1: 64/g' -e 's/LAYOUT: swizzled/LAYOUT: padded/' -e 's/^budget:.*/budget: {trials: 24}/' \
     "$repository/search_spaces/l4.yaml" >"$1"
 }
 

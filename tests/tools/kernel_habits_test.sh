@@ -14,8 +14,11 @@ habit() {
     printf 'templates:\n  mine: {source: %s.cu, kernel: mine, %s}\nparameters: {BLOCK: [32, 64]}\n' "$1" "$4"
   } >"$1.yaml"
 }
-search() { # NAME [DATABASE]
-  try "$program" evolve --space "$1.yaml" --db "${2:-$1}.db" --device emulator:l4 --budget 2 --warm off --no-finals
+search() { # NAME [DATABASE]: both of its kernels; into a DATABASE of another name, in a usual run, only one
+  local kernels=2
+  if [ $# -gt 1 ] && [ -z "${FA_TUNE_THOROUGH:-}" ]; then kernels=1; fi
+  try "$program" evolve --space "$1.yaml" --db "${2:-$1}.db" --device emulator:l4 --budget "$kernels" \
+    --warm off --no-finals
 }
 outcomes() { sql "$1.db" 'SELECT outcome, stage, finding FROM trials' | sort -u; }
 messages() { sql "$1.db" 'SELECT message FROM trials'; }

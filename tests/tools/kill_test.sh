@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # A search that is killed again and again, without a chance to tidy up, comes to the very trials that
-# it comes to when left alone. It is killed ten times, or 200 times where FA_TUNE_THOROUGH is set.
+# it comes to when left alone. It is killed six times, or 200 times where FA_TUNE_THOROUGH is set.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
 
-if [ -n "${FA_TUNE_THOROUGH:-}" ]; then wanted_kills=200; else wanted_kills=10; fi
+if [ -n "${FA_TUNE_THOROUGH:-}" ]; then wanted_kills=200; else wanted_kills=6; fi
 trials=$((6 * wanted_kills))
 # No kill lets the search get on by more trials than this and what it does between two looks, so that
 # all kills land before it is done, also on a machine that is faster than this test knows.

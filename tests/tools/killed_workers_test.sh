@@ -57,16 +57,17 @@ hold() {
 }
 
 RANDOM=7
-if [ -n "${FA_TUNE_THOROUGH:-}" ]; then kills_each=100 trials=60; else kills_each=15 trials=20; fi
-hold regular 0.1 "$kills_each" --space small.yaml --seed 1 --budget "$trials" --device 'emulator:l4*2'
+# The kills of a usual run end long before finals would begin.
+if [ -n "${FA_TUNE_THOROUGH:-}" ]; then kills_each=100 trials=60 finals=(); else kills_each=15 trials=12 finals=(--no-finals); fi
+search=(--space small.yaml --seed 1 --budget "$trials" "${finals[@]}" --device 'emulator:l4*2')
+hold regular 0.1 "$kills_each" "${search[@]}"
 hold random random "$kills_each" --space scale.yaml --seed 1 --budget 12 --device emulator:l4
 echo "$kills workers were killed"
 
 # All workers that there are, once: none would answer before its deadline of half an hour.
 regular=$(fingerprint regular.db)
 rm -rf "$FA_TUNE_CACHE"
-"$program" evolve --space small.yaml --seed 1 --budget "$trials" --device 'emulator:l4*2' --db stopped.db \
-  >"$work/out" 2>"$work/err" &
+"$program" evolve "${search[@]}" --db stopped.db >"$work/out" 2>"$work/err" &
 engine=$!
 for ((i = 0; i < 600; ++i)); do
   [ "$(trials_in stopped.db)" -gt 3 ] && break

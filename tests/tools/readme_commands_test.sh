@@ -89,7 +89,7 @@ from_readme '__global__ void plain' >plain.cu
 try fa-tune space check mine.yaml
 check "README's space is good" equal "$status" 0
 check 'with no word more' equal "$(cat "$err")" ''
-few=(--set sizes.n=150000) # of a million; for an emulator it is large too
+few=(--set sizes.n=20000) # of a million, which is much for an emulator
 try fa-tune evolve --space mine.yaml "${few[@]}" --budget 4 --device emulator:h100
 check 'a search of it ends well' equal "$status" 0
 check 'and has a winner' contains "$out" 'best: trial'

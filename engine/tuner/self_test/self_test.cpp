@@ -161,6 +161,7 @@ class Tester {
     for (const Known& known : faults_)
       if (known.space == nullptr) result_.left_out.push_back(known.fault.name);
     std::erase_if(faults_, [](const Known& known) { return known.space == nullptr; });
+    if (options_.kinds_once) leave_one_of_each_kind();
     plant_faults();
     for (std::size_t i = 0; i < spaces.size(); ++i) {
       const auto upto = [&](std::size_t n) {
@@ -189,6 +190,13 @@ class Tester {
         if (known.space == nullptr && known.file == path && has_genes(space, known.fault.config))
           known.space = &space;
     }
+  }
+
+  void leave_one_of_each_kind() {
+    std::set<std::string> kinds;
+    std::erase_if(faults_, [&](const Known& known) {
+      return !known.fault.cheat && !kinds.insert(known.fault.kind).second;
+    });
   }
 
   // A template's optional genes are not in all of its spaces, nor are all their values.

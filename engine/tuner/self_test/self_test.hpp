@@ -21,8 +21,9 @@ namespace fa_tune::tuner {
 // GPU, checked by the emulator's sanitizers.
 struct SelfTestOptions {
   std::uint64_t seed = 1;
-  int variants = 300;  // correct kernels, drawn from the spaces in equal parts
-  int faults = -1;     // this many of them, evenly spread; all if negative
+  int variants = 300;       // correct kernels, drawn from the spaces in equal parts
+  int faults = -1;          // this many of them, evenly spread; all if negative
+  bool kinds_once = false;  // of the faults that are no cheats, the first of each kind
   // For the sanitizers, on a device that measures: see SanitizerCheck.
   EmulatorOpener emulator = {};
 };

@@ -32,7 +32,7 @@ const std::vector<std::string> kWanted = {"gpu__time_duration.sum",
 
 NcuReport parsed(const std::string& text) { return parse_ncu_csv(text, kWanted); }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
+std::string csv_with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   return text.replace(at, from.size(), to);
@@ -60,7 +60,7 @@ TEST_CASE("a row a metric") {
 TEST_CASE("what there is no number for is missing") {
   for (const char* const none : {"n/a", "(!) n/a", "N/A", "", "nan", "inf", "no data"}) {
     CAPTURE(none);
-    CHECK(!parsed(replaced(kWide, "24.51", none))
+    CHECK(!parsed(csv_with(kWide, "24.51", none))
                .value("sm__warps_active.avg.pct_of_peak_sustained_active"));
   }
 }
@@ -69,20 +69,20 @@ TEST_CASE("what cannot be read is said in one line") {
   const std::pair<std::string, const char*> wrong[] = {
       {"==ERROR== nothing\n", "no table"},
       {"", "no table"},
-      {replaced(kWide, "24.51", "24.51%"), "expected a number"},
-      {replaced(kWide, "24.51", "2451,5"), "expected a number"},
-      {replaced(kWide, "24.51", "1,23"), "expected a number"},
-      {replaced(kWide, "5,376", ",376"), "expected a number"},
-      {replaced(kWide, "24.51", "0x18"), "expected a number"},
-      {replaced(kWide, ",\"24.51\"", ""), "has 8 fields, its heads have 9"},
-      {replaced(kWide, "\"24.51\"", "\"24.51"), "quote"},
-      {replaced(replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "1"),
+      {csv_with(kWide, "24.51", "24.51%"), "expected a number"},
+      {csv_with(kWide, "24.51", "2451,5"), "expected a number"},
+      {csv_with(kWide, "24.51", "1,23"), "expected a number"},
+      {csv_with(kWide, "5,376", ",376"), "expected a number"},
+      {csv_with(kWide, "24.51", "0x18"), "expected a number"},
+      {csv_with(kWide, ",\"24.51\"", ""), "has 8 fields, its heads have 9"},
+      {csv_with(kWide, "\"24.51\"", "\"24.51"), "quote"},
+      {csv_with(csv_with(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "1"),
        "there twice, with"},
       {kWide.substr(0, kWide.find("\"0\",")), "no kernel"},
       {kWide + kWide.substr(kWide.find("\"0\",")), "more than one kernel"},
-      {replaced(kLong, R"("0","f","9.0","Raw","x__y")", R"("1","f","9.0","Raw","x__y")"),
+      {csv_with(kLong, R"("0","f","9.0","Raw","x__y")", R"("1","f","9.0","Raw","x__y")"),
        "more than one kernel"},
-      {replaced(kLong, "Metric Unit", "Unit"), "no column 'Metric Unit'"},
+      {csv_with(kLong, "Metric Unit", "Unit"), "no column 'Metric Unit'"},
   };
   for (const auto& [text, told] : wrong) {
     CAPTURE(text);
@@ -94,10 +94,10 @@ TEST_CASE("what cannot be read is said in one line") {
 
 TEST_CASE("what was not asked for may be anything, and what is there twice may be the same") {
   const std::string named =
-      replaced(replaced(kWide, "\"x__y\"", "\"device__name\""), "n/a", "H100");
+      csv_with(csv_with(kWide, "\"x__y\"", "\"device__name\""), "n/a", "H100");
   CHECK(parsed(named).metrics.size() == 3);
   const std::string twice =
-      replaced(replaced(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "5,376");
+      csv_with(csv_with(kWide, "\"x__y\"", "\"gpu__time_duration.sum\""), "n/a", "5,376");
   CHECK(parsed(twice).metrics.size() == 3);
 }
 

@@ -41,7 +41,7 @@ std::string fake(const ScratchFolder& folder, const std::string& body,
 
 NcuRun run_of(const std::string& ncu) { return {.ncu = ncu, .program = {"/bin/true", "a b"}}; }
 
-std::string refusal(const std::string& body) {
+std::string ncu_refusal(const std::string& body) {
   const ScratchFolder folder;
   NcuRun run = run_of(fake(folder, body));
   run.deadline = std::chrono::seconds(2);
@@ -114,29 +114,29 @@ TEST_CASE("metrics that it does not know are left out, one by one or several at 
 }
 
 TEST_CASE("what goes wrong is said in a line, with what to do") {
-  const std::string denied = refusal(
+  const std::string denied = ncu_refusal(
       "echo '==PROF== Connected to process 1'\n"
       "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
       "Performance Counters on the target device 0.'\nexit 1\n");
   CHECK_MESSAGE(has(denied, "run as root"), denied);
   CHECK(has(denied, "--with emulator"));
-  const std::string hung = refusal("echo '==PROF== Connected to process 1'\nsleep 60\n");
+  const std::string hung = ncu_refusal("echo '==PROF== Connected to process 1'\nsleep 60\n");
   CHECK_MESSAGE(has(hung, "did not end within 2 s"), hung);
   CHECK(has(hung, "Connected to process"));
-  const std::string failed = refusal(
+  const std::string failed = ncu_refusal(
       "echo 'fa-tune: the kernel to profile: an illegal address' >&2\n"
       "echo '==ERROR== The application returned an error code (3).'\nexit 3\n");
   CHECK_MESSAGE(has(failed, "the kernel to profile: an illegal address"), failed);
   CHECK(has(failed, "exit code 3"));
-  const std::string none = refusal("echo '==WARNING== No kernels were profiled.'\n");
+  const std::string none = ncu_refusal("echo '==WARNING== No kernels were profiled.'\n");
   CHECK_MESSAGE(has(none, "No kernels were profiled"), none);
-  CHECK_MESSAGE(has(refusal("kill -9 $$\n"), "signal 9"), "");
-  CHECK_MESSAGE(has(refusal("exit 1\n"), "it says nothing"), "");
+  CHECK_MESSAGE(has(ncu_refusal("kill -9 $$\n"), "signal 9"), "");
+  CHECK_MESSAGE(has(ncu_refusal("exit 1\n"), "it says nothing"), "");
   // An error is one though there is a table.
-  CHECK(has(refusal("echo '==ERROR== UnknownError'\n" + kTable), "UnknownError"));
+  CHECK(has(ncu_refusal("echo '==ERROR== UnknownError'\n" + kTable), "UnknownError"));
   // A complaint about a metric that was not asked for does not go round for ever.
-  CHECK(
-      has(refusal("echo '==ERROR== Failed to find metric regex:^foo$'; exit 1\n"), "regex:^foo$"));
+  CHECK(has(ncu_refusal("echo '==ERROR== Failed to find metric regex:^foo$'; exit 1\n"),
+            "regex:^foo$"));
 }
 
 TEST_CASE("a table stands though the program ended otherwise") {

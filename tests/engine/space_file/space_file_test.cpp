@@ -40,7 +40,7 @@ presets:
 budget: {trials: 120, minutes: 3}
 )";
 
-SpaceFile parse(const std::string& text) { return parse_space_file(text, "l4.yaml"); }
+SpaceFile parse_space(const std::string& text) { return parse_space_file(text, "l4.yaml"); }
 
 std::string replaced(const std::string& from, const std::string& to) {
   std::string text = kGood;
@@ -49,7 +49,7 @@ std::string replaced(const std::string& from, const std::string& to) {
 }
 
 std::string error_after(const std::string& from, const std::string& to) {
-  return error_of([&] { parse(replaced(from, to)); });
+  return error_of([&] { parse_space(replaced(from, to)); });
 }
 
 Space space_of(const SpaceFile& file) {
@@ -66,7 +66,7 @@ Space space_of(const SpaceFile& file) {
 TEST_CASE("space file: a problem's lists and real numbers become settings") {
   std::string text = kGood;
   text.replace(text.find("  causal: false"), 15, "  window: [64, -1]\n  softcap: 0.5");
-  const SpaceFile file = parse(text);
+  const SpaceFile file = parse_space(text);
   const auto has = [&](const std::string& name, const Value& value) {
     return std::ranges::count(file.problem_settings, std::pair(name, value)) == 1;
   };
@@ -76,7 +76,7 @@ TEST_CASE("space file: a problem's lists and real numbers become settings") {
 }
 
 TEST_CASE("space file: what a good one says") {
-  const SpaceFile file = parse(kGood);
+  const SpaceFile file = parse_space(kGood);
   CHECK(file.name == "l4");
   CHECK(file.target == "l4");
   CHECK(file.target_mark.line == 2);
@@ -102,14 +102,15 @@ TEST_CASE("space file: what a good one says") {
   CHECK(file.text == kGood);
   // plain: 3 sizes x 2 and 16 without swizzle; mma the same with three stages
   CHECK(space_of(file).count() == 7 + 21);
-  CHECK(parse(replaced("minutes: 3", "seconds: 1.5")).budget_seconds == 1.5);
-  CHECK_FALSE(parse(replaced("budget: {trials: 120, minutes: 3}", "")).budget_trials.has_value());
-  CHECK(parse(replaced("[16, 32", "[0.5, 32")).parameters[1].values[0] == Value(0.5));
+  CHECK(parse_space(replaced("minutes: 3", "seconds: 1.5")).budget_seconds == 1.5);
+  CHECK_FALSE(
+      parse_space(replaced("budget: {trials: 120, minutes: 3}", "")).budget_trials.has_value());
+  CHECK(parse_space(replaced("[16, 32", "[0.5, 32")).parameters[1].values[0] == Value(0.5));
 }
 
 TEST_CASE("space file: a constraint may be Python's, as in T1 files") {
   const SpaceFile file =
-      parse(replaced("  - {expr:", "  - {python: \"BLOCK_M // 3 == 5\"}\n  - {expr:"));
+      parse_space(replaced("  - {expr:", "  - {python: \"BLOCK_M // 3 == 5\"}\n  - {expr:"));
   const Value fits = number(17), not_fits = number(18);
   const auto holds = [&](const Value& value) {
     return file.constraints[1].expression.evaluate_bool([&](const std::string&) { return &value; });
@@ -117,7 +118,7 @@ TEST_CASE("space file: a constraint may be Python's, as in T1 files") {
   CHECK(holds(fits));
   CHECK_FALSE(holds(not_fits));
   CHECK(error_of([] {
-          parse(replaced("  - {expr:", "  - {python: \"1\", expr:"));
+          parse_space(replaced("  - {expr:", "  - {python: \"1\", expr:"));
         }).find("either `expr` or `python`") != std::string::npos);
 }
 
@@ -161,11 +162,11 @@ TEST_CASE("space file: every slip is answered with its place") {
   CHECK(error_after("  plain: attention/plain.yaml\n  mma: attention/mma.yaml\n", "") ==
         "l4.yaml:8:1: key 'templates' has no value");
   CHECK(error_after("space: l4\n", "space: ../l4\n").find("expected a name") != std::string::npos);
-  CHECK(error_of([] { parse(""); }) ==
+  CHECK(error_of([] { parse_space(""); }) ==
         "l4.yaml: a space file: expected a map (key: value), found nothing");
-  CHECK(error_of([] { space_of(parse(replaced("ROWS % 4", "ROW % 4"))); }) ==
+  CHECK(error_of([] { space_of(parse_space(replaced("ROWS % 4", "ROW % 4"))); }) ==
         "l4.yaml:18:5: unknown name 'ROW' in 'ROW % 4 == 0', did you mean 'ROWS'?");
-  CHECK(error_of([] { space_of(parse(replaced("STAGES: 2", "STAGES: 4"))); }) ==
+  CHECK(error_of([] { space_of(parse_space(replaced("STAGES: 2", "STAGES: 4"))); }) ==
         "l4.yaml:21:3: preset 'fa2' is not valid: STAGES = '4' is not one of: 1, 2, 3");
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
 TEST_CASE("space file: cut at every byte it is read or refused, never worse") {
   int refused = 0;
   for (std::size_t size = 0; size < kGood.size(); ++size) {
-    const std::string error = error_of([&] { space_of(parse(kGood.substr(0, size))); });
+    const std::string error = error_of([&] { space_of(parse_space(kGood.substr(0, size))); });
     CHECK(error.find('\n') == std::string::npos);
     if (error != "no error") ++refused;
   }
@@ -227,7 +228,7 @@ TEST_CASE("space file: thousands of mutations of a good one, always the same") {
           text[at] = static_cast<char>('0' + random.below(10));
       }
     }
-    const std::string error = error_of([&] { (void)space_of(parse(text)).count(); });
+    const std::string error = error_of([&] { (void)space_of(parse_space(text)).count(); });
     CHECK(error.find('\n') == std::string::npos);
     ++(error == "no error" ? accepted : refused);
   }
@@ -240,12 +241,12 @@ TEST_CASE("space file: nesting, aliases and noise without end") {
   for (const std::string& noise :
        {std::string(3000, '['), std::string(3000, '{'), std::string(3000, '('),
         std::string(500'000, ' '), std::string(100'000, '-'), std::string(100'000, '&')})
-    CHECK(error_of([&] { parse(head + noise); }) != "no error");
+    CHECK(error_of([&] { parse_space(head + noise); }) != "no error");
   Random random(8);
   for (int i = 0; i < 2000; ++i) {
     std::string noise(random.below(120), ' ');
     for (char& c : noise) c = static_cast<char>(random.below(256));
-    CHECK(error_of([&] { parse(noise); }) != "no error");
+    CHECK(error_of([&] { parse_space(noise); }) != "no error");
   }
 }
 

@@ -65,8 +65,7 @@ Bench::Bench(const TuningTask& task, const std::string& device)
 Bench::Bench(const TuningTask& task, std::unique_ptr<Device> device)
     : task_(task),
       device_(std::move(device)),
-      compiler_(open_nvrtc()),
-      pool_(std::make_unique<CompilePool>(*compiler_, 2)),
+      pool_(std::make_unique<CompilePool>(cached_nvrtc(), 2)),
       truth_(*task.problem) {}
 
 Verdict Bench::gate(const Template& from, const Config& config, const std::string& suite,

@@ -35,7 +35,7 @@ std::string device_under_test();
 // NVRTC with a cache of this process.
 kernel::Compiler& cached_nvrtc();
 
-// All that gates a kernel on one device, with a compiler that has no cache.
+// All that gates a kernel on one device.
 class Bench {
  public:
   // `device` as open_device takes it.
@@ -53,7 +53,6 @@ class Bench {
  private:
   const tuner::TuningTask& task_;
   std::unique_ptr<device::Device> device_;
-  std::unique_ptr<kernel::Compiler> compiler_;
   std::unique_ptr<kernel::CompilePool> pool_;
   gate::TruthCache truth_;
 };

@@ -11,7 +11,7 @@ using namespace fa_tune::space;
 
 namespace {
 
-RecordedRun a_run() {
+RecordedRun a_recorded_run() {
   RecordedRun run;
   run.device = "D \"quoted\"";
   run.kernel = "attention";
@@ -51,7 +51,7 @@ void check_same(const RecordedRun& run, const RecordedTable& table) {
 }  // namespace
 
 TEST_CASE("table: what is written as a cachefile or as T4 is read back the same") {
-  RecordedRun run = a_run();
+  RecordedRun run = a_recorded_run();
   const RecordedTable table = parse_table(cachefile_text(run), "x.json");
   check_same(run, table);
   CHECK(table.device == run.device);
@@ -64,7 +64,7 @@ TEST_CASE("table: what is written as a cachefile or as T4 is read back the same"
 }
 
 TEST_CASE("table: a parameter that some configs lack") {
-  RecordedRun run = a_run();
+  RecordedRun run = a_recorded_run();
   run.trials.push_back(
       {Config({{"BLOCK", std::int64_t{32}}}), 1.5, {}, 1, 2, 3, Failure::none, ""});
   for (const std::string& text : {cachefile_text(run), t4_text(run)}) {

@@ -1,5 +1,4 @@
 // On a real GPU. Kernels are PTX, which the driver compiles: no CUDA toolkit is needed.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -37,19 +37,19 @@ std::string message_with(const std::string& from, const std::string& to) {
 }  // namespace
 
 TEST_CASE("the profiles that come with fa-tune load and agree with the public rates") {
-  const DeviceProfile l4 = load_profile("l4", FA_TUNE_ROOT);
+  const device::DeviceProfile l4 = load_profile("l4", FA_TUNE_ROOT);
   CHECK(l4.arch == "sm_89");
   CHECK(l4.shared_per_block == 99 * 1024);
   CHECK(l4.shared_per_sm == 100 * 1024);
   CHECK(l4.l2_bytes == 48LL * 1024 * 1024);
   CHECK(58 * l4.tensor_f16_flop_per_clock_sm * 2.04e9 == doctest::Approx(121e12).epsilon(0.01));
 
-  const DeviceProfile a100 = load_profile("a100", FA_TUNE_ROOT);
+  const device::DeviceProfile a100 = load_profile("a100", FA_TUNE_ROOT);
   CHECK(a100.arch == "sm_80");
   CHECK(a100.sms * a100.tensor_f16_flop_per_clock_sm * a100.clock_mhz * 1e6 ==
         doctest::Approx(312e12).epsilon(0.01));
 
-  const DeviceProfile h100 = load_profile("h100", FA_TUNE_ROOT);
+  const device::DeviceProfile h100 = load_profile("h100", FA_TUNE_ROOT);
   CHECK(h100.name == "h100");
   CHECK(h100.arch == "sm_90");
   CHECK(h100.sms == 132);

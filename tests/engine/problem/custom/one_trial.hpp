@@ -2,10 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/listeners.hpp"
@@ -21,12 +19,11 @@ struct OneTrial {
     options.finals = false;
     QuietListener quiet;
     const std::atomic<bool> stop{false};
-    run = tuner::evolve(task, *device, *compiler, store, options, quiet, stop).run;
+    run = tuner::evolve(task, *device, cached_nvrtc(), store, options, quiet, stop).run;
   }
 
   ScratchFolder folder;
   db::Store store{folder / "fa.db", db::Store::Mode::write};
-  std::unique_ptr<kernel::Compiler> compiler = kernel::open_nvrtc();
   std::int64_t run = 0;
 };
 

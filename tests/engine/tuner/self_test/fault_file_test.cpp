@@ -99,14 +99,16 @@ TEST_CASE("fault file: a text that is not there exactly once is a mistake of the
 }
 
 TEST_CASE("fault file: the shipped ones are read and fit their templates") {
-  const TuningTask task = test::task("l4.yaml");
-  for (const auto& [name, manifest] : task.file.templates) {
-    const auto path = fault_file_of(test::root() / "kernel_templates" / manifest);
-    CAPTURE(path.string());
-    const auto faults = parse_fault_file(read_file(path), path, name);
-    CHECK(faults.size() > 5);
-    for (const PlantedFault& fault : faults)
-      CHECK_NOTHROW(plant(task.template_of(fault.config), fault));
+  for (const char* space : {"l4.yaml", "h100.yaml", "ladder.yaml"}) {
+    const TuningTask task = test::task(space);
+    for (const auto& [name, manifest] : task.file.templates) {
+      const auto path = fault_file_of(test::root() / "kernel_templates" / manifest);
+      CAPTURE(path.string());
+      const auto faults = parse_fault_file(read_file(path), path, name);
+      CHECK(faults.size() > 5);
+      for (const PlantedFault& fault : faults)
+        CHECK_NOTHROW(plant(task.template_of(fault.config), fault));
+    }
   }
 }
 
