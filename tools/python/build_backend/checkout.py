@@ -16,7 +16,6 @@ from scikit_build_core import build as core
 
 get_requires_for_build_sdist = core.get_requires_for_build_sdist
 get_requires_for_build_wheel = core.get_requires_for_build_wheel
-prepare_metadata_for_build_wheel = core.prepare_metadata_for_build_wheel
 
 # All that the target fa-tune and its data come from.
 PARTS = [
@@ -46,6 +45,13 @@ def _tag_with_glibc() -> None:
     if name == "glibc":
         tag = f"manylinux_{major}_{minor}_{os.uname().machine}"
         os.environ.setdefault("_PYTHON_HOST_PLATFORM", tag)
+
+
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None
+) -> str:
+    _tag_with_glibc()
+    return core.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 def build_wheel(

@@ -129,7 +129,7 @@ def _of_dlpack(array: Any) -> Place:
     dtype = "bool" if name == "bool" else f"{name}{tensor.bits}"
     return Place(
         (tensor.data or 0) + tensor.offset,
-        _count(shape) * (tensor.bits * tensor.lanes + 7) // 8,
+        _count(shape) * ((tensor.bits * tensor.lanes + 7) // 8),
         tensor.device_id if tensor.device_type == _DLPACK_CUDA else None,
         dtype,
         strides is None or _is_packed(shape, strides),

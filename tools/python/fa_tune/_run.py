@@ -117,6 +117,8 @@ def run(
         interrupted = _wait(process)
         timer.cancel()
         listener.join()
+        if process.stderr is not None:
+            process.stderr.close()
         if isinstance(tell, Line):
             tell.end()
         output.seek(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._run import Progress, checked, json_of, option, run
-from .errors import Interrupted, error_of
+from .errors import Interrupted, NothingPassed, error_of
 from .winner import Time, Winner
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -140,15 +140,16 @@ def best(
     words = ["best", "--format=json"] + option("db", os.fspath(db)) + option("limit", limit)
     words += option("run", run) + option("space", space) + option("device", device)
     words += option("shape", shape) + option("time-kind", time_kind)
-    return [Winner.of_row(row, db) for row in json_of(checked(words))]
+    try:
+        return [Winner.of_row(row, db) for row in json_of(checked(words))]
+    except NothingPassed:
+        return []
 
 
 def _named(kernel: Kernel) -> str:
-    return (
-        str(kernel.trial)
-        if isinstance(kernel, Winner)
-        else os.fspath(kernel) if not isinstance(kernel, int) else str(kernel)
-    )
+    if isinstance(kernel, Winner):
+        return str(kernel.trial)
+    return str(kernel) if isinstance(kernel, int) else os.fspath(kernel)
 
 
 def _database_of(kernels: Sequence[Kernel], db: Optional[PathLike]) -> str:
