@@ -92,6 +92,39 @@ class VectorAdd(unittest.TestCase):
     def test_without_an_answer_nothing_is_compared(self):
         self.assertEqual(len(self.tune()[0]), 4)
 
+    def test_what_leaves_its_buffers_or_reads_nothing_is_refused_all_the_same(self):
+        for old, new in [("c[i] =", "c[i + 8] ="), ("if (i < n)", ""), ("a[i] + b[i]", "a[i] + b[i + n]")]:
+            self.assertIn(old, VECTOR_ADD)
+            rows, _ = tuned("vector_add", VECTOR_ADD.replace(old, new), 3000, self.arguments, self.params)
+            self.assertEqual(rows, [], new)
+        const = VECTOR_ADD.replace("float *a", "const float *a").replace("c[i] =", "((float*)a)[i] = c[i] =")
+        rows, _ = tuned("vector_add", const, 3000, self.arguments, self.params)
+        self.assertEqual(rows, [])
+
+    def test_what_a_kernel_writes_is_found(self):
+        for text, written in [
+            ("c[i] = a[i] + b[i];", "c"),
+            ("c[i] += a[i] == b[i];", "c"),
+            ("atomicAdd(&c[a[i]], b[i]); ++a[0];", "ac"),
+            ("f(b); c[i]++; float x = -a[i];", "bc"),
+            ("// a[i] = 1;\n if (a[i] >= 2 && b[i] != 3) c[i] = 1;", "c"),
+            ("*c = a[i]; b[0].x = 1;", "bc"),
+        ]:
+            source = "__global__ void k(float *a, float *b, float* c, int n) {" + text + "}"
+            found = fa_tune.kt.source.parameters("__global__ void k(float*);" + source, "k")
+            self.assertEqual("".join(each.name for each in found if each.written and each.name != "n"), written, text)
+
+    def test_a_type_may_follow_from_a_parameter(self):
+        source = VECTOR_ADD.replace("float *", "type *")
+        source = "#include <cuda_fp16.h>\nusing half = __half;\n" + source
+        exact = [numpy.array(each, numpy.float64) for each in self.arguments[:3]]
+        arguments = [fa_tune.accuracy.TunablePrecision("type", each) for each in exact]
+        params = {"block_size_x": [64, 128], "type": ["float", "half", "double"]}
+        rows, env = tuned("vector_add", source, 3000, [*arguments, self.arguments[3]], params)
+        self.assertEqual(len(rows), 6)
+        self.assertEqual({row["type"] for row in rows}, {"float", "half", "double"})
+        self.assertEqual(env["best_config"]["time"], min(row["time"] for row in rows))
+
     def test_verify_decides(self):
         asked = []
 
@@ -180,6 +213,17 @@ class VectorAdd(unittest.TestCase):
 
         rows, _ = tuned("vector_add", written, 3000, self.arguments, self.params, answer=self.answer)
         self.assertEqual(len(rows), 4)
+
+    def test_of_many_sources_some_are_drawn(self):
+        def written(config):
+            return VECTOR_ADD + f"// {config}\n"
+
+        params = {"block_size_x": list(range(32, 96)), "other": list(range(10))}
+        given = ("vector_add", written, 3000, self.arguments, params)
+        rows, _ = tuned(*given, strategy="random_sample", strategy_options={"max_fevals": 3})
+        self.assertEqual(len(rows), 3)
+        with self.assertRaisesRegex(fa_tune.InputError, "kernel_source: .* more than 500"):
+            tuned(*given)
 
     def test_registers_are_observed(self):
         rows, _ = self.tune(observers=[fa_tune.observers.RegisterObserver()])

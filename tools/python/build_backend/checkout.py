@@ -60,7 +60,11 @@ def build_wheel(
     metadata_directory: Optional[str] = None,
 ) -> str:
     _tag_with_glibc()
-    settings: Dict[str, Any] = {"cmake.source-dir": str(checkout()), **(config_settings or {})}
+    source = checkout()
+    settings: Dict[str, Any] = {"cmake.source-dir": str(source)}
+    if source != HERE / "checkout":  # what tools/portable has built need not be built again
+        settings["build-dir"] = str(source / "build" / "portable")
+    settings.update(config_settings or {})
     return core.build_wheel(wheel_directory, settings, metadata_directory)
 
 

@@ -4,7 +4,7 @@ The functions call the program, and read its JSON. `tune_kernel` and `run_kernel
 Tuner's do. README.md beside the package has examples.
 """
 
-from . import file_utils, kernelbuilder, observers, strategies, util
+from . import accuracy, file_utils, kernelbuilder, kt, observers, strategies, util
 from ._driver import Driver
 from .api import Counts, Database, Race, Search, Verdict, bench, best, evolve, export, verify
 from .compiled import CompiledKernel
@@ -27,12 +27,14 @@ __all__ = [
     "Time",
     "Verdict",
     "Winner",
+    "accuracy",
     "bench",
     "best",
     "evolve",
     "export",
     "file_utils",
     "kernelbuilder",
+    "kt",
     "observers",
     "run_kernel",
     "strategies",

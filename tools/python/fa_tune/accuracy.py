@@ -1,27 +1,18 @@
-"""What Kernel Tuner's scripts import from its module of this name; none of it is carried out."""
+"""Arguments whose type a parameter chooses, by the names of Kernel Tuner's module."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .errors import InputError
+from .kt.precision import TunablePrecision
 
-
-def _refuse(name: str) -> InputError:
-    return InputError(
-        f"arguments: a {name} is not carried out here: a search has one type for each argument. "
-        f"Tune each precision by itself"
-    )
+__all__ = ["AccuracyObserver", "Tunable", "TunablePrecision"]
 
 
 class Tunable:
     def __init__(self, *_: Any, **__: Any) -> None:
-        raise _refuse("Tunable")
-
-
-class TunablePrecision:
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise _refuse("TunablePrecision")
+        raise InputError("arguments: a Tunable is not carried out here, but TunablePrecision is")
 
 
 class AccuracyObserver:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import _run
 from ..errors import InputError, Interrupted, error_of
-from . import configs, devices, execute, observe, problem, results, source, strategies
+from . import configs, devices, execute, observe, precision, problem, results, source, strategies
 from . import arguments as args
 from .launch import Geometry
 from .results import Row
@@ -113,6 +113,10 @@ def tune_kernel(
     Returns the configs that ran and were right, a dict each, and a dict about the search. Times are
     milliseconds. The README tells what differs from Kernel Tuner.
     """
+    given = dict(locals())
+    key = precision.parameter_of(arguments, tune_params)
+    if key is not None:
+        return precision.tune(key, tune_kernel, given)
     began = time.perf_counter()
     _check_lang(lang)
     _refuse("texmem_args", texmem_args, "there are no textures: take a pointer, and read by __ldg")
@@ -267,6 +271,7 @@ def _search(
             compared=verify is None,
             atol=atol,
             excluded=[results.key_of(row, request.params) for row in cached],
+            most=evaluations,
         )
         database = folder / "run.db"
         words = ["evolve", "--format=json", f"--space={space.path}", f"--db={database}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from functools import partial
 from pathlib import Path
@@ -64,7 +65,7 @@ def check_params(params: Any) -> Dict[str, List[Any]]:
 class Sources:
     """The source, or those that a function writes, each with the condition under which it is meant."""
 
-    def __init__(self, request: Request, allowed: Sequence[str]) -> None:
+    def __init__(self, request: Request, allowed: Sequence[str], most: Optional[int]) -> None:
         self.by_template: Dict[str, source.Source] = {}
         self.conditions: List[str] = []
         params, given = request.params, request.source
@@ -78,17 +79,24 @@ class Sources:
             raise InputError(
                 "kernel_source: too many configs to ask a function for the code of each"
             )
-        for config in configs.product(params):
-            if passes(config):
-                made = source.read(given, config, request.options)
-                key = made._replace(files=tuple(sorted(made.files.items())))  # type: ignore[arg-type]
-                written.setdefault(key, []).append(tuple(config.values()))
+        meant = [config for config in configs.product(params) if passes(config)]
+        if most is not None and most < len(meant) and len(meant) > MOST_SOURCES:
+            meant = random.Random(1).sample(meant, min(most, MOST_SOURCES))
+            self.conditions.append(
+                configs.members(list(params), [tuple(c.values()) for c in meant])
+            )
+        for config in meant:
+            made = source.read(given, config, request.options)
+            key = made._replace(files=tuple(sorted(made.files.items())))  # type: ignore[arg-type]
+            written.setdefault(key, []).append(tuple(config.values()))
+            if len(written) > MOST_SOURCES:
+                break
         if not written:
             raise InputError("restrictions: no config is left")
         if len(written) > MOST_SOURCES:
             raise InputError(
-                f"kernel_source: the function writes {len(written)} different sources, at most "
-                f"{MOST_SOURCES} are taken; let #define lines decide what they can"
+                f"kernel_source: the function writes more than {MOST_SOURCES} different sources; let "
+                f"#define lines decide what they can, or give a max_fevals below that"
             )
         for i, (key, listed) in enumerate(written.items()):
             name = "kernel" if len(written) == 1 else f"kernel_{i}"
@@ -148,12 +156,14 @@ def write(
     compared: bool = True,
     atol: float = 1e-6,
     excluded: Sequence[Any] = (),
+    most: Optional[int] = None,
 ) -> Space:
-    """Writes the space and all that it names. `excluded` are configs that are not to be tried."""
+    """Writes the space and all that it names. `excluded` are configs that are not to be tried; no more
+    than `most` will be."""
     allowed = list(restrictions)
     if excluded:
         allowed.append(f"not {configs.members(list(request.params), excluded)}")
-    sources = Sources(request, allowed)
+    sources = Sources(request, allowed, most)
     arguments = args.read(request.arguments, sources.any.text, request.kernel, request.constants)
     expected = args.answers(answer, arguments)
     if compared:
