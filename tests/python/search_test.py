@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -122,6 +124,29 @@ class Commands(unittest.TestCase):
         self.assertGreater(search.trials.all, 0)
         self.assertLess(search.trials.all, 1000)
         self.assertGreaterEqual(len(fa_tune.best(db)), 1)
+
+    def test_a_terminals_ctrl_c_reaches_it_once(self):
+        """A terminal sends SIGINT to the whole group, and a second one would kill the program."""
+        db = Path(self.folder.name) / "group.db"
+        code = (
+            "import sys, fa_tune\n"
+            "try:\n"
+            f"    fa_tune.evolve('softmax', device={DEVICE!r}, budget=1000, db={str(db)!r}, settings={SMALL!r},\n"
+            "                   progress=lambda line: print(line, flush=True))\n"
+            "except KeyboardInterrupt as stopped:\n"
+            "    print('found', stopped.found.state)\n"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        lines = []
+        for line in child.stdout:
+            if line.startswith("[") and not any(each.startswith("[") for each in lines):
+                os.killpg(child.pid, signal.SIGINT)
+            lines.append(line)
+        child.stdout.close()
+        self.assertEqual(child.wait(), 0)
+        self.assertEqual(lines[-1], "found interrupted\n")
 
     def test_a_progress_function_that_fails_stops_nothing(self):
         def fails(line):

@@ -48,6 +48,34 @@ class Restrictions(unittest.TestCase):
         self.assertNotIn(" in [", configs.restriction(RESTRICTIONS[1], PARAMS))
         self.assertIn(" in [", configs.restriction(RESTRICTIONS[11], PARAMS))
 
+    def test_what_is_written_down_is_right_by_itself(self):
+        for given in [each for each in RESTRICTIONS[:11] if callable(each)]:
+            passes = configs.passes([trace.condition(given, list(PARAMS))])
+            for config in configs.product(PARAMS):
+                self.assertEqual(passes(config), bool(given(config)), config)
+        for function in (
+            lambda p: math.ceil(p["b"] / p["a"]),
+            lambda p: math.floor(p["b"] / p["a"] * 1.5),
+            lambda p: p["b"] / 8 // p["a"] if p["c"] else p["b"] % p["a"],
+            lambda p: math.ceil((p["b"] - p["a"]) / (2 * p["a"]) + 1 / p["a"]),
+            lambda p: max(p["a"], p["b"] // 10, 3) - min(p["a"], 2),
+        ):
+            text = trace.integer(function, list(PARAMS))
+            for config in configs.product(PARAMS):
+                self.assertEqual(trace.evaluated(text, config), function(config), (text, config))
+
+    def test_what_asks_for_a_value_is_not_written_down(self):
+        for function in (
+            lambda p: int(p["a"]) > 1,
+            lambda p: float(p["a"]) > 1,
+            lambda p: p["a"] in {1, 2},
+            lambda p: [0, 1][p["c"]],
+            lambda p: p["a"] & 1,
+            lambda p: p["s"].upper() == "X",
+        ):
+            with self.assertRaises(trace.Untraceable):
+                trace.condition(function, list(PARAMS))
+
     def test_a_function_that_changes_its_mind_is_listed(self):
         def by_type(p):
             return p["a"] == 1 if isinstance(p["a"], int) else p["a"] == 2
@@ -95,6 +123,8 @@ class Launches(unittest.TestCase):
                     self.assertEqual(tuple(found), expected, (size, config))
 
     def test_a_grid_rounds_up_and_a_text_down(self):
+        shape = Geometry(("x * 3", 7), ([], None, None), ["one", "two"], {"size": "x // 2"})
+        self.assertEqual(shape.of({"x": 5, "two": 2}), ((15, 4, 1), (256, 2, 1), 2))
         shape = Geometry(100, (["x/32"], None, None), None, None)
         self.assertEqual(shape.grid(0, {"x": 80}), 50)
         shape = Geometry(100, (lambda p: p["x"] / 32, None, None), None, None)

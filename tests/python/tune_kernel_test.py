@@ -112,7 +112,9 @@ class VectorAdd(unittest.TestCase):
         ]:
             source = "__global__ void k(float *a, float *b, float* c, int n) {" + text + "}"
             found = fa_tune.kt.source.parameters("__global__ void k(float*);" + source, "k")
-            self.assertEqual("".join(each.name for each in found if each.written and each.name != "n"), written, text)
+            self.assertEqual(
+                "".join(each.name for each in found if each.written and each.name != "n"), written, text
+            )
 
     def test_a_type_may_follow_from_a_parameter(self):
         source = VECTOR_ADD.replace("float *", "type *")
