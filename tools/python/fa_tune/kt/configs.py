@@ -14,6 +14,8 @@ from . import trace
 MOST_CONFIGS = 2_000_000
 MOST_TEXT = 500_000
 SAMPLES = 300
+# Of a config for which a function fails: no launch takes it.
+NO_VALUE = -1
 
 Params = Mapping[str, Sequence[Any]]
 
@@ -227,14 +229,16 @@ def _tabulated(function: trace.Function, params: Params, what: str) -> str:
     if count(params) > MOST_CONFIGS:
         raise InputError(f"{what}: cannot be written down, and there are too many configs to ask")
     values: Dict[Tuple[Any, ...], int] = {}
-    failed = None
+    failed: List[Exception] = []
     for config in product(params):
         try:
-            values[tuple(config.values())] = int(function(config))
+            value = int(function(config))
         except Exception as error:  # restrictions may exclude that config
-            failed = error
-    if not values:
-        raise InputError(f"{what}: failed for every config, as with {failed!r}")
+            failed.append(error)
+            value = NO_VALUE
+        values[tuple(config.values())] = value
+    if len(failed) == len(values):
+        raise InputError(f"{what}: failed for every config, as with {failed[0]!r}")
     names = list(params)
     keep = [i for i in range(len(names)) if _depends(values, i)]
     table = {tuple(key[i] for i in keep): value for key, value in values.items()}

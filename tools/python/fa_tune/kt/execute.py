@@ -62,8 +62,12 @@ def reasons(database: Path) -> str:
     """Why the trials of a run failed, in a line."""
     if not database.is_file():
         return ""
-    found = _run.run(["failures", f"--db={database}"])
-    return " ".join(found.output.split())[:600] if found.code == 0 else ""
+    done = _run.run(["failures", "--format=json", f"--db={database}"])
+    if done.code != 0:
+        return ""
+    found = _run.json_of(done.output)["reasons"]
+    parts = [f"{each['count']} {each['finding']}: {each['message'][:200]}" for each in found[:3]]
+    return "; ".join(parts)
 
 
 def _with_c_name(text: str, kernel: str) -> str:
