@@ -52,6 +52,17 @@ class Package(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, "^fa-tune: .*/none/fa-tune")
 
+    def test_the_command_does_not_wait_for_numpy(self):
+        code = "import sys, fa_tune._program; print('numpy' in sys.modules, fa_tune.__all__ == dir(fa_tune))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "False True\n", done.stderr)
+        import fa_tune
+
+        for name in fa_tune.__all__:
+            self.assertIsNotNone(getattr(fa_tune, name), name)
+        with self.assertRaises(AttributeError):
+            fa_tune.none
+
     def test_a_wheels_data_and_nvrtc_are_told_to_the_program(self):
         with tempfile.TemporaryDirectory() as name:
             data, wheels = Path(name) / "data", Path(name) / "site"

@@ -13,6 +13,7 @@ import numpy
 
 import fa_tune
 from fa_tune import run_kernel, tune_kernel
+from fa_tune.kt import source as kernel_source
 
 os.environ["FA_TUNE_DEVICE"] = "emulator:h100"
 
@@ -112,7 +113,7 @@ class VectorAdd(unittest.TestCase):
             ("*c = a[i]; b[0].x = 1;", "bc"),
         ]:
             source = "__global__ void k(float *a, float *b, float* c, int n) {" + text + "}"
-            found = fa_tune.kt.source.parameters("__global__ void k(float*);" + source, "k")
+            found = kernel_source.parameters("__global__ void k(float*);" + source, "k")
             self.assertEqual(
                 "".join(each.name for each in found if each.written and each.name != "n"), written, text
             )
@@ -191,7 +192,11 @@ class VectorAdd(unittest.TestCase):
 
     def test_a_config_without_a_grid_is_not_launched(self):
         self.params["block_size_x"] = [16, 32, 64]
-        for given in ("block_size_x/32", lambda p: p["block_size_x"] // 32, lambda p: math.sqrt(p["block_size_x"] - 32)):
+        for given in (
+            "block_size_x/32",
+            lambda p: p["block_size_x"] // 32,
+            lambda p: math.sqrt(p["block_size_x"] - 32),
+        ):
             rows, _ = self.tune(grid_div_x=given)
             self.assertNotIn(16, [row["block_size_x"] for row in rows])
             self.assertIn(64, [row["block_size_x"] for row in rows])
