@@ -58,6 +58,15 @@ class FakeCuda:
         ctypes.memmove(to.value, source.value, size.value)
         return 0
 
+    def do_cuTensorMapEncodeTiled(self, place, kind, rank, address, dims, strides, box, steps, *more):
+        if place.value % 64 or address.value % 16:
+            return 1
+        rank = rank.value
+        facts = [kind.value, address.value, list(dims)[:rank], list(strides)[: rank - 1], list(box)[:rank]]
+        self.map = [*facts, list(steps)[:rank], [each.value for each in more]]
+        ctypes.memset(place.value, 0xAB, 128)
+        return 0
+
     def do_cuLaunchKernelEx(self, config, function, parameters, extra):
         config = config._obj
         self.launch = (list(config.sizes), config.stream, config.count)
@@ -131,6 +140,37 @@ class Compiled(unittest.TestCase):
         numpy.testing.assert_array_equal(y, 2.5 * self.x.reshape(-1))
         self.assertNotIn("cuMemAlloc_v2", self.cuda.calls)
         self.assertNotIn("cuStreamSynchronize", self.cuda.calls)
+
+    def test_tensor_maps_are_made(self):
+        arguments = [
+            {
+                "map": "x_map",
+                "tensor": "x",
+                "type": "f16",
+                "box": [8, 2, 1],
+                "swizzle": 64,
+                "axes": [[2, 0, 1], [1, 0, 1], [0, 3, 1]],
+            }
+        ]
+        tensors = [
+            {"name": "x", "role": "input", "type": "f16", "dims": [6, 4, 16]},
+            {"name": "y", "role": "output", "type": "f32", "dims": [1]},
+        ]
+        kernel = compiled.CompiledKernel("k", b"", {**CALL, "tensors": tensors, "arguments": arguments})
+        seen = []
+
+        def launched(config, function, parameters, extra):
+            seen.append(ctypes.string_at(parameters[0], 128))
+            return 0
+
+        self.cuda.do_cuLaunchKernelEx = launched
+        x = OnDevice(numpy.zeros((6, 4, 16), numpy.float16))
+        kernel(x, y=OnDevice(numpy.zeros(1, numpy.float32)))
+        address = x.array.ctypes.data
+        self.assertEqual(
+            self.cuda.map, [6, address, [16, 4, 3], [32, 128], [8, 2, 1], [1, 1, 1], [0, 2, 2, 0]]
+        )
+        self.assertEqual(seen, [b"\xab" * 128])
 
     def test_it_is_loaded_once(self):
         for _ in range(3):

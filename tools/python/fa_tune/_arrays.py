@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple, Optional
 
 # The program's names of types; bytes; NumPy's names.
 TYPES = {
@@ -136,17 +136,17 @@ def _of_dlpack(array: Any) -> Place:
     )
 
 
-def stream_of(array: Any) -> Tuple[int, bool]:
-    """The stream that its library works on now, and whether it says which."""
+def stream_of(array: Any) -> int:
+    """The stream that its library works on now; the default one where it has no such thing."""
     if is_torch(array):
         import torch
 
-        return int(torch.cuda.current_stream(array.device).cuda_stream), True
+        return int(torch.cuda.current_stream(array.device).cuda_stream)
     if type(array).__module__.split(".")[0] == "cupy":
         import cupy
 
-        return int(cupy.cuda.get_current_stream().ptr), True
-    return 0, False
+        return int(cupy.cuda.get_current_stream().ptr)
+    return 0
 
 
 def empty_like(array: Any, dims: Any, dtype: str) -> Any:

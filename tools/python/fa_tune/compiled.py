@@ -12,6 +12,11 @@ from .errors import MachineError
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _NON_PORTABLE_CLUSTER = 14
 _COOPERATIVE, _CLUSTER_DIMENSION = 2, 4  # CU_LAUNCH_ATTRIBUTE_...
+# CUtensorMapDataType; those of one byte are taken as u8.
+_MAP_TYPES = {"u8": 0, "i8": 0, "e4m3": 0, "e5m2": 0, "bool": 0, "u16": 1, "i16": 1, "u32": 2}
+_MAP_TYPES.update({"i32": 3, "u64": 4, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9})
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CUtensorMapSwizzle
+_L2_PROMOTION = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 _SCALARS = {
     "f32": ctypes.c_float,
     "f64": ctypes.c_double,
@@ -63,12 +68,6 @@ class CompiledKernel:
         self.scalars = {a["scalar"]: a for a in call["arguments"] if "scalar" in a}
         self._home = 0
         self._loaded: Dict[int, Tuple[ctypes.c_void_p, ctypes.c_void_p]] = {}
-        for argument in call["arguments"]:
-            if "map" in argument:
-                raise MachineError(
-                    "this kernel takes tensor maps, which only PyTorch's module makes: "
-                    "fa_tune.export(winner, 'winner.py', format='torch')"
-                )
 
     def on(self, device: int) -> "CompiledKernel":
         """The same for arrays of the host: these go to device 0 else."""
@@ -89,7 +88,8 @@ class CompiledKernel:
         driver = Driver.get()
         driver.enter(device)
         self._check_device(driver, device)
-        stream, _ = _arrays.stream_of(next(iter(given.values())))
+        there = [given[name] for name, place in places.items() if place.device is not None]
+        stream = _arrays.stream_of(there[0]) if there else 0
         scalars = {name: value for name, value in named.items() if name in self.scalars}
         self._run(driver, device, places, scalars, stream)
         results = tuple(given[name] for name in self.writes)
@@ -197,7 +197,10 @@ class CompiledKernel:
     ) -> None:
         values: List[Any] = []
         for argument in self.call["arguments"]:
-            if "tensor" in argument:
+            if "map" in argument:
+                name = argument["tensor"]
+                values.append(tensor_map(driver, argument, self.tensors[name], addresses[name]))
+            elif "tensor" in argument:
                 values.append(ctypes.c_uint64(addresses[argument["tensor"]]))
             else:
                 values.append(scalar(argument, scalars.get(argument["scalar"])))
@@ -215,6 +218,40 @@ class CompiledKernel:
         config.attributes = (_Attribute * max(len(attributes), 1))(*attributes)
         config.count = len(attributes)
         driver.call("cuLaunchKernelEx", ctypes.byref(config), function, packed, None)
+
+
+def tensor_map(
+    driver: Driver, argument: Mapping[str, Any], tensor: Mapping[str, Any], address: int
+) -> Any:
+    """The 128 bytes through which the copy engine sees a tensor that lies closely packed."""
+    element = _arrays.TYPES[argument["type"]][0]
+    of_tensor = [element]
+    for extent in reversed(tensor["dims"][1:]):
+        of_tensor.insert(0, of_tensor[0] * extent)
+    axes = argument["axes"]  # innermost first: dimension of the tensor, modulo, divisor
+    dims = [modulo or tensor["dims"][at] // divisor for at, modulo, divisor in axes]
+    strides = [of_tensor[at] * divisor for at, _, divisor in axes]
+    rank = len(axes)
+    room = ctypes.create_string_buffer(192)  # the map must lie at a multiple of 64
+    place = (ctypes.addressof(room) + 63) & ~63
+    driver.call(
+        "cuTensorMapEncodeTiled",
+        ctypes.c_void_p(place),
+        ctypes.c_int(_MAP_TYPES[argument["type"]]),
+        ctypes.c_uint32(rank),
+        ctypes.c_void_p(address),
+        (ctypes.c_uint64 * rank)(*dims),
+        (ctypes.c_uint64 * rank)(*strides[1:]),
+        (ctypes.c_uint32 * rank)(*argument["box"]),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
+        ctypes.c_int(0),
+        ctypes.c_int(_SWIZZLES[argument["swizzle"]]),
+        ctypes.c_int(_L2_PROMOTION),
+        ctypes.c_int(0),
+    )
+    result = (ctypes.c_uint8 * 128)()
+    ctypes.memmove(result, place, 128)
+    return result
 
 
 def scalar(argument: Mapping[str, Any], value: Any) -> Any:
