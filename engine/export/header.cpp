@@ -131,7 +131,7 @@ std::string Header::launcher() const {
     addresses.push_back(fmt::format("reinterpret_cast<CUdeviceptr>({})", tensor.name));
     const char* const use = read                                      ? ""
                             : tensor.role == problem::Role::workspace ? ", to work in"
-                            : tensor.role == problem::Role::inout     ? ", written over"
+                            : problem::is_written_over(tensor.role)   ? ", written over"
                                                                       : ", written";
     notes += comment_lines(
         fmt::format("  {} [{}]{}", tensor.name, fmt::join(tensor.dims, ", "), use), "// ");

@@ -110,6 +110,8 @@ std::string role_name(problem::Role role) {
       return "workspace";
     case problem::Role::inout:
       return "inout";
+    case problem::Role::unchecked:
+      return "unchecked";
   }
   return "input";
 }

@@ -143,10 +143,10 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
 }
 
 std::optional<Rejection> CaseRun::run(Fill what, Look look) {
-  // Of a workspace nobody asks but for its guards.
+  // Of a workspace, and of what is unchecked, nobody asks but for its guards.
   const auto is_looked_at = [this, look](const GuardedBuffer& buffer) {
     const problem::Role role = buffer.tensor().role;
-    return !apart(buffer) && role != problem::Role::workspace &&
+    return !apart(buffer) && role != problem::Role::workspace && role != problem::Role::unchecked &&
            (look == Look::all || role != problem::Role::input);
   };
   std::vector<device::BufferWrite> writes;
@@ -155,7 +155,7 @@ std::optional<Rejection> CaseRun::run(Fill what, Look look) {
     GuardedBuffer& buffer = buffers_[i];
     const problem::Role role = buffer.tensor().role;
     // What a launch writes over must be there again for the next.
-    if (what == Fill::all || role == problem::Role::inout ||
+    if (what == Fill::all || problem::is_written_over(role) ||
         (role == problem::Role::input) == (what == Fill::inputs)) {
       if (stays_unwritten(i)) {
         buffer.fill_guards(writes);

@@ -103,7 +103,7 @@ void TimedLaunch::restore_from(const TensorSource& source) {
   restore_ = {};
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const problem::Tensor& tensor = source.tensors()[i];
-    if (tensor.role != problem::Role::inout) continue;
+    if (!problem::is_written_over(tensor.role)) continue;
     restore_.held.push_back(source.given(i));
     restore_.changes.copies.push_back({restore_.held.back()->handle(), places_[i].buffer,
                                        bytes_of(tensor), 0, places_[i].offset});

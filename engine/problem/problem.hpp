@@ -21,11 +21,16 @@ class Template;
 namespace fa_tune::problem {
 
 // A workspace is the kernel's to write and read back; what it held before a launch must not matter.
-// An inout tensor is read and then written over: after a second launch it holds something else.
-enum class Role { input, output, workspace, inout };
+// An inout tensor is read and then written over: after a second launch it holds something else. So
+// is an unchecked one, and what it holds then is right whatever it is.
+enum class Role { input, output, workspace, inout, unchecked };
 
 // Whether it holds data before a launch, and results after one.
-constexpr bool is_given(Role role) { return role == Role::input || role == Role::inout; }
+constexpr bool is_given(Role role) {
+  return role == Role::input || role == Role::inout || role == Role::unchecked;
+}
+// Whether a launch changes what it was given.
+constexpr bool is_written_over(Role role) { return role == Role::inout || role == Role::unchecked; }
 constexpr bool is_result(Role role) { return role == Role::output || role == Role::inout; }
 
 // Data of one argument, row-major, innermost dimension last.

@@ -39,6 +39,9 @@ check 'which can be read again' contains "$out" 'max 1020'
 "${run[@]}" "${good[@]}" --dump - >piped.npy
 check 'and piped' cmp out.npy piped.npy
 
+try "${run[@]}" "${good[@]}" --dump first.npy --dump 1:second.npy
+check 'dumps twice' equal "$status" 0
+check 'the first output, which is argument 1' cmp first.npy second.npy
 # A wrong kernel: exit code 1 and its report on stderr.
 try "${run[@]}" "${good[@]:0:6}" --define SHIFT=1
 check 'a finding is exit code 1' equal "$status" 1

@@ -130,4 +130,30 @@ for how in 'space check' 'evolve --db texture.db --device emulator:l4 --space'; 
   check "${how%% *}: by its place, with what to do" contains "$err" \
     'halo.cu:13:24: cudaTextureObject_t: textures and surfaces are not supported: take a pointer instead'
 done
+
+# 4. What a kernel leaves behind that no other has to agree upon: sums of as many parts as it has blocks. It is given
+# again for each launch, and nobody compares it.
+habit parts '{n: 1000}' '{name: partial, type: f32, shape: [n], role: unchecked, fill: {value: 1}}' \
+  'launch: {grid: ["ceil_div(problem.n, BLOCK)"], block: [BLOCK]}'
+cat >parts-plain.cu <<'CU'
+extern "C" __global__ void plain(float* partial, float* y, int n) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += 8 * 256) y[i] = 2;
+}
+CU
+cat >parts.cu <<'CU'
+extern "C" __global__ void mine(float* partial, float* y, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = partial[i] + 1;
+  if (i < n) partial[i] = BLOCK * (i + 1);
+}
+CU
+search parts
+check 'what is unchecked may be anything' equal "$(outcomes parts)" 'passed|screen|passed'
+sed 's/role: unchecked/role: inout/' parts.yaml >changed && mv changed parts.yaml
+search parts compared
+check 'and if compared it is wrong' equal "$(outcomes compared)" 'failed|gate|wrong'
+sed 's/role: inout/role: unchecked/' parts.yaml >changed && mv changed parts.yaml
+sed 's/partial\[i\] = BLOCK/partial[i + 1] = BLOCK/' parts.cu >changed && mv changed parts.cu
+search parts outside
+check 'but it has bounds' equal "$(outcomes outside)" 'failed|gate|fault'
 finish

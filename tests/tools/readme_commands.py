@@ -20,11 +20,15 @@ NOT_RUN = {
     "bench_clock ": "a program of its own, and 260 kernels are too many for a test",
     "tools/bench/clock/plot.py": "draws what bench_clock writes",
     "fa-tune export 7 --any-size": "wants a trial of a custom problem; tools_any_size",
+    "pip install ": "compiles the program, or needs a wheel; tools/python/check_wheel",
+    "python -m build": "compiles the program",
     "tools/fa-tune emulate racy.cu": "is printed shortened; tools_emulate shows a race",
 }
 
 # What is run in place of a command that takes too long.
 INSTEAD = {
+    "fa-tune evolve --space softmax.yaml --device emulator:h100 --budget 20":
+        "fa-tune evolve --space softmax.yaml --set sizes.rows=16 --set sizes.columns=64 --device emulator:h100 --budget 4",
     "fa-tune evolve --space h100.yaml --set shape.L=4096 --set causal=true":
         "fa-tune evolve --space h100.yaml --set shape.L=64 --set causal=true --budget 2 --no-finals",
 }
@@ -37,10 +41,11 @@ NOT_COMMANDS = {
     "__global__ void plain": "and the plain one",
     "from winners import attention": "Python; export_torch_test.sh",
     '#include "winner.hpp"': "C++; tests/engine/export",
+    "import fa_tune": "Python; tests/python",
     "attention/  ": "folders",
 }
 
-PROGRAMS = ("fa-tune", "tools/", "bench_", "build/", "sqlite3", "nvcc", "cmake", "ctest", "ninja", "python3", "pip", "apt-get")
+PROGRAMS = ("fa-tune", "tools/", "bench_", "build/", "sqlite3", "nvcc", "cmake", "ctest", "ninja", "python3", "pip", "python -m", "apt-get")
 NOT_OURS = {".git", ".venv", "build", "node_modules"}
 MOST_SECONDS = 600
 

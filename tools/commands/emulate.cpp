@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <map>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ struct EmulateArguments {
   std::string checks = "all";
   int schedules = 1;
   bool counters = false;
-  std::string dump;
+  std::vector<std::string> dumps;
 };
 
 Dim3 sizes(const std::vector<std::uint32_t>& list) {
@@ -140,8 +141,11 @@ int report_counters(lone::LoneRun& run, device::Device& device) {
 
 int emulate(const EmulateArguments& arguments) {
   lone::LoneLaunch launch = launch_of(arguments);
-  std::pair<std::size_t, std::string> target;
-  if (!arguments.dump.empty()) target = dump_target(launch, arguments.dump);
+  std::multimap<std::size_t, std::string> targets;
+  for (const std::string& text : arguments.dumps) targets.insert(dump_target(launch, text));
+  // With --dump - standard output is the array's alone.
+  const bool silent =
+      std::ranges::any_of(targets, [](const auto& target) { return target.second == "-"; });
   const auto device =
       worker::open_device_in_worker("emulator:" + arguments.device, {}, require_root());
   const KernelImage image =
@@ -167,10 +171,9 @@ int emulate(const EmulateArguments& arguments) {
   }
   for (const lone::LoneOutput& output : first) {
     const lone::ArgumentSpec& spec = launch.arguments[output.argument];
-    const bool dumped = !arguments.dump.empty() && output.argument == target.first;
-    if (dumped) dump(spec, output, target.second);
-    // With --dump - standard output is the array's alone.
-    if (target.second != "-") fmt::print("{}\n", lone::summary_of(spec, output));
+    const auto [begin, end] = targets.equal_range(output.argument);
+    for (auto target = begin; target != end; ++target) dump(spec, output, target->second);
+    if (!silent) fmt::print("{}\n", lone::summary_of(spec, output));
   }
   return 0;
 }
@@ -216,8 +219,11 @@ void add_emulate(CLI::App& app, Action& action) {
   command->add_option("-I,--include", arguments->source.include, "a folder of headers")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--dump", arguments->dump,
-                      "write the first output, or argument N as N:FILE, as .npy; - is stdout");
+  command
+      ->add_option("--dump", arguments->dumps,
+                   "write the first output, or argument N as N:FILE, as .npy; - is stdout")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   act(*command, action, arguments, emulate);
 }
 

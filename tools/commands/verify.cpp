@@ -2,6 +2,7 @@
 #include <random>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/gate/gate.hpp"
 #include "engine/report/export.hpp"
@@ -25,6 +26,7 @@ struct VerifyArguments {
   std::string device = "auto";
   std::vector<std::string> suites;
   std::optional<std::uint64_t> seed;
+  std::string format = "table";
 };
 
 // Gates suite by suite and prints a row each; `fits` says which shapes the kernel can be bound to.
@@ -42,6 +44,7 @@ int gate_suites(const problem::Problem& problem, const std::vector<problem::Suit
                        {"error/allowed", report::Align::right},
                        {"rel. RMS", report::Align::right},
                        {"verdict", report::Align::wrap}});
+  auto rows = nlohmann::ordered_json::array();
   bool passed = true;
   std::vector<std::pair<std::string, std::vector<gate::GateCase>>> all;
   for (const problem::Suite& suite : suites)
@@ -58,6 +61,7 @@ int gate_suites(const problem::Problem& problem, const std::vector<problem::Suit
   for (const auto& [name, cases] : all) {
     if (cases.empty()) {
       table.add({name, "none", "", "", "not gated: no such case fits the kernel"});
+      rows.push_back({{"suite", name}, {"cases", 0}});
       continue;
     }
     const gate::Verdict verdict = gate.check(bind, cases);
@@ -65,9 +69,20 @@ int gate_suites(const problem::Problem& problem, const std::vector<problem::Suit
     table.add({name, std::to_string(verdict.cases), fmt::format("{:.3f}", verdict.worst_ratio),
                fmt::format("{:.2e}", verdict.worst_rms),
                verdict.passed() ? "passed" : verdict.finding + ": " + verdict.rejection().message});
+    rows.push_back({{"suite", name},
+                    {"cases", verdict.cases},
+                    {"error_of_allowed", verdict.worst_ratio},
+                    {"rms", verdict.worst_rms},
+                    {"verdict", verdict.finding}});
+    if (!verdict.passed()) rows.back()["message"] = verdict.rejection().message;
     if (device.lost()) break;
   }
-  fmt::print("{}", table.text());
+  if (arguments.format == "json")
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json{{"seed", seed}, {"passed", passed}, {"suites", rows}}.dump(2));
+  else
+    fmt::print("{}", table.text());
   return passed ? 0 : 1;
 }
 
@@ -129,6 +144,7 @@ void add_verify(CLI::App& app, Action& action) {
   add_device_option(*command, arguments->device);
   command->add_option("--suite", arguments->suites,
                       "only these suites; all, and hidden shapes, if not given");
+  add_format_option(*command, arguments->format, {"table", "json"});
   add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
   act(*command, action, arguments, verify);
 }

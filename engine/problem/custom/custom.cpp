@@ -313,10 +313,10 @@ std::vector<std::pair<std::string, std::string>> CustomProblem::argument_notes(
                                      fmt::join(dims, ", ")));
       continue;
     }
-    const char* const words = tensor->role == Role::input    ? "read"
-                              : tensor->role == Role::output ? "written whole"
-                              : tensor->role == Role::inout  ? "read and written over"
-                                                             : "for the kernel's own use";
+    const char* const words = tensor->role == Role::input       ? "read"
+                              : tensor->role == Role::output    ? "written whole"
+                              : tensor->role == Role::workspace ? "for the kernel's own use"
+                                                                : "read and written over";
     notes.emplace_back(argument.name,
                        fmt::format("pointer to {} [{}], {}", type, fmt::join(dims, ", "), words));
   }

@@ -17,7 +17,8 @@ constexpr std::size_t kMostDimensions = 6;
 
 constexpr std::array kRoles = {std::pair{"input", Role::input}, std::pair{"output", Role::output},
                                std::pair{"inout", Role::inout},
-                               std::pair{"workspace", Role::workspace}};
+                               std::pair{"workspace", Role::workspace},
+                               std::pair{"unchecked", Role::unchecked}};
 
 template <typename Choices>
 auto choice(const YamlNode& node, const char* what, const Choices& choices) {

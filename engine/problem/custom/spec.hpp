@@ -37,8 +37,8 @@ namespace fa_tune::problem {
 //
 // A buffer with `constant: true` is what the `__constant__` variable of its name holds, 64 KiB at
 // most. It is no argument, unless the `arguments` of a template or the reference list it. What has a
-// shape is a buffer, with the role input (if none is given), output, inout or workspace; what has a
-// value is a scalar. Shapes and values are expressions of the sizes (a value may be a real number).
+// shape is a buffer, with the role input (if none is given), output, inout, workspace or unchecked
+// (given, written over, and compared with nothing); what has a value is a scalar. Shapes and values are expressions of the sizes (a value may be a real number).
 //
 // Types are f16, bf16, f32, f64, e4m3, e5m2, i8, u8, i16, u16, i32, u32, i64, u64 and bool; vectors
 // of these (f32x4 is float4); complex64 and complex128; and for scalars {struct: [{x: f32}, {n:

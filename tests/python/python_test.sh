@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The Python package from the source tree beside the built program: what each file beside this one says.
+# Needs a Python with NumPy, and ends with 77, which is 'skipped', where there is none.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/cli.sh"
+folder=$repository/tests/python
+
+python=
+for each in "${FA_TUNE_PYTHON:-}" python3 /usr/bin/python3 "$repository/.venv/bin/python"; do
+  if [ -n "$each" ] && "$each" -c 'import numpy' 2>/dev/null; then
+    python=$each
+    break
+  fi
+done
+[ -n "$python" ] || skip 'no Python with NumPy; FA_TUNE_PYTHON names one'
+
+export PYTHONPATH=$repository/tools/python FA_TUNE_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
+unset FA_TUNE_DEVICE FA_TUNE_MAX_FEVALS
+for file in trace compiled package tune_kernel search; do
+  try "$python" "$folder/${file}_test.py"
+  check "$file" equal "$status" 0
+  if [ "$status" != 0 ]; then cat "$out" "$err"; fi
+done
+if "$python" -c 'import mypy' 2>/dev/null; then
+  try "$python" -m mypy --config-file "$repository/tools/python/pyproject.toml" -p fa_tune
+  check 'mypy finds nothing' equal "$status" 0
+fi
+finish

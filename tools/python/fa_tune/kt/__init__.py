@@ -1,0 +1,1 @@
+"""Kernel Tuner's interface, carried out by fa-tune."""

@@ -1,0 +1,278 @@
+"""tune_kernel and run_kernel, with Kernel Tuner 1.5's arguments."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from ..errors import InputError
+from . import configs, devices, execute, observe, precision, problem, results, source, strategies
+from .launch import Geometry
+from .results import Row
+from .search import say, search, simulated
+
+_LANGUAGES = ("CUDA", "CUPY", "NVCUDA")
+
+
+def _refuse(name: str, given: Any, why: str) -> None:
+    if given:
+        raise InputError(f"{name}: {why}")
+
+
+def _check_lang(lang: Optional[str]) -> None:
+    if lang is not None and str(lang).upper() not in _LANGUAGES:
+        raise InputError(
+            f"lang: {lang!r} is not tuned here, only kernels in CUDA C++; host code and other "
+            f"languages are Kernel Tuner's"
+        )
+
+
+def _request(
+    kernel_name: Any,
+    kernel_source: Any,
+    problem_size: Any,
+    arguments: Sequence[Any],
+    params: Any,
+    grid_div: Sequence[Any],
+    block_size_names: Optional[Sequence[str]],
+    smem_args: Optional[Mapping[str, Any]],
+    cmem_args: Optional[Mapping[str, Any]],
+    compiler_options: Optional[Sequence[str]],
+    defines: Optional[Mapping[str, Any]],
+    quiet: bool,
+) -> problem.Request:
+    if not isinstance(kernel_name, str) or not kernel_name.strip():
+        raise InputError("kernel_name: expected the name of a __global__ function")
+    left = source.options_of(compiler_options)["left"]
+    if left and not quiet:
+        say(f"compiler_options: {', '.join(left)} mean nothing to NVRTC, or not here")
+    return problem.Request(
+        kernel=kernel_name.strip(),
+        source=kernel_source,
+        arguments=list(arguments),
+        params=problem.check_params(params),
+        geometry=Geometry(problem_size, grid_div, block_size_names, smem_args),
+        constants=dict(cmem_args or {}),
+        options=list(compiler_options or []),
+        defines=defines,
+    )
+
+
+def tune_kernel(
+    kernel_name: str,
+    kernel_source: Any,
+    problem_size: Any,
+    arguments: Sequence[Any],
+    tune_params: Mapping[str, Sequence[Any]],
+    grid_div_x: Any = None,
+    grid_div_y: Any = None,
+    grid_div_z: Any = None,
+    restrictions: Any = None,
+    answer: Optional[Sequence[Any]] = None,
+    atol: float = 1e-6,
+    verify: Any = None,
+    verbose: bool = False,
+    lang: Optional[str] = None,
+    device: Any = 0,
+    platform: int = 0,
+    smem_args: Optional[Mapping[str, Any]] = None,
+    cmem_args: Optional[Mapping[str, Any]] = None,
+    texmem_args: Optional[Mapping[str, Any]] = None,
+    compiler: Optional[str] = None,
+    compiler_options: Optional[Sequence[str]] = None,
+    defines: Optional[Mapping[str, Any]] = None,
+    log: Any = None,
+    iterations: int = 7,
+    block_size_names: Optional[Sequence[str]] = None,
+    quiet: bool = False,
+    strategy: Any = None,
+    strategy_options: Optional[Mapping[str, Any]] = None,
+    cache: Any = None,
+    metrics: Optional[Mapping[str, Any]] = None,
+    simulation_mode: Optional[bool] = None,
+    parallel: Any = None,
+    observers: Optional[Sequence[Any]] = None,
+    objective: Any = None,
+    objective_higher_is_better: Optional[bool] = None,
+    objectives: Any = None,
+    seed: Optional[int] = None,
+) -> Tuple[List[Row], Dict[str, Any]]:
+    """Searches for the fastest values of a kernel's parameters.
+
+    Returns the configs that ran and were right, a dict each, and a dict about the search. Times are
+    milliseconds. The README tells what differs from Kernel Tuner.
+    """
+    given = dict(locals())
+    key = precision.parameter_of(arguments, tune_params)
+    if key is not None:
+        return precision.tune(key, tune_kernel, given)
+    began = time.perf_counter()
+    _check_lang(lang)
+    _refuse("texmem_args", texmem_args, "there are no textures: take a pointer, and read by __ldg")
+    _refuse("objectives", objectives, "a search has one objective")
+    _refuse("compiler", compiler, "kernels are compiled by NVRTC")
+    wanted, higher = _objective(objective, objective_higher_is_better)
+    request = _request(
+        kernel_name,
+        kernel_source,
+        problem_size,
+        arguments,
+        tune_params,
+        (grid_div_x, grid_div_y, grid_div_z),
+        block_size_names,
+        smem_args,
+        cmem_args,
+        compiler_options,
+        defines,
+        quiet,
+    )
+    limits = [configs.restriction(e, request.params) for e in _restrictions(restrictions)]
+    plan = strategies.plan(strategy, strategy_options)
+    watchers = observe.wanted(observers)
+    path = results.path_of_cache(cache) if cache else None
+    cached = results.load_cache(path, request.kernel, request.params) if path else []
+    passes = configs.passes(limits)
+    known = [row for row in cached if passes(row)]
+    if simulation_mode:
+        rows = simulated(path, known, plan, seed)
+        chosen = devices.Device("simulation", "")
+        title = "simulation"
+    else:
+        chosen = devices.choose(device, quiet)
+        if plan.note and not quiet:
+            say(plan.note)
+        fresh, title = search(
+            request,
+            limits,
+            plan,
+            chosen,
+            known,
+            answer,
+            atol,
+            verify,
+            seed,
+            verbose,
+            quiet,
+            watchers,
+        )
+        rows = known + fresh
+        cached += fresh
+    right = [row for row in rows if results.is_right(row)]
+    results.add_metrics(right, metrics)
+    if path is not None and not simulation_mode:
+        size = problem_size if not callable(problem_size) else "function"
+        results.write_cache(
+            path, title, request.kernel, _plain(size), request.params, wanted, cached
+        )
+    env: Dict[str, Any] = {
+        "device_name": title,
+        "iterations": iterations,
+        "compiler_options": list(compiler_options or []),
+        "time_kind": "predicted" if chosen.is_emulator else "measured",
+    }
+    for name in results.TIMINGS:
+        env[f"total_{name}"] = sum(float(row.get(name) or 0) for row in rows)
+    if right:
+        env["best_config"] = results.best_of(right, wanted, higher)
+    env["overhead_time"] = 1000 * (time.perf_counter() - began)
+    if not quiet:
+        _report(right, request.params, wanted, env, metrics)
+    return right, env
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _objective(objective: Any, higher: Optional[bool]) -> Tuple[str, bool]:
+    if isinstance(objective, (list, tuple)):
+        if len(objective) != 1:
+            raise InputError("objective: a search has one objective")
+        objective = objective[0]
+        higher = higher[0] if isinstance(higher, (list, tuple)) else higher
+    known_higher = {"GFLOP/s": True, "TFLOP/s": True, "GB/s": True, "TB/s": True, "GFLOPS/W": True}
+    wanted = "time" if objective is None else str(objective)
+    if higher is None and wanted not in ("time", *known_higher):
+        raise InputError("objective_higher_is_better: say which way is better for " + wanted)
+    return wanted, known_higher.get(wanted, False) if higher is None else bool(higher)
+
+
+def _restrictions(given: Any) -> List[Any]:
+    if given is None:
+        return []
+    if callable(given) or isinstance(given, str):
+        return [given]
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(
+            "restrictions: expected a function, or a list of texts and functions"
+        ) from None
+
+
+def _report(
+    rows: Sequence[Row],
+    params: configs.Params,
+    objective: str,
+    env: Mapping[str, Any],
+    metrics: Optional[Mapping[str, Any]],
+) -> None:
+    if not rows:
+        print("no results to report")
+        return
+    best = env["best_config"]
+    kind = " (predicted)" if env["time_kind"] == "predicted" else ""
+    shown = [f"{name}={best[name]}" for name in params if name in best]
+    for name in dict.fromkeys([objective, "time", *(metrics or {})]):
+        unit = " ms" if name == "time" else ""
+        value = best[name]
+        shown.append(f"{name}={value:.6g}{unit}" if isinstance(value, float) else f"{name}={value}")
+    print(f"best of {len(rows)} by {objective}{kind}: {', '.join(shown)}")
+
+
+def run_kernel(
+    kernel_name: str,
+    kernel_source: Any,
+    problem_size: Any,
+    arguments: Sequence[Any],
+    params: Mapping[str, Any],
+    grid_div_x: Any = None,
+    grid_div_y: Any = None,
+    grid_div_z: Any = None,
+    lang: Optional[str] = None,
+    device: Any = 0,
+    platform: int = 0,
+    smem_args: Optional[Mapping[str, Any]] = None,
+    cmem_args: Optional[Mapping[str, Any]] = None,
+    texmem_args: Optional[Mapping[str, Any]] = None,
+    compiler: Optional[str] = None,
+    compiler_options: Optional[Sequence[str]] = None,
+    defines: Optional[Mapping[str, Any]] = None,
+    block_size_names: Optional[Sequence[str]] = None,
+    quiet: bool = False,
+    log: Any = None,
+) -> List[Any]:
+    """Runs one config once; returns all arguments as they are afterwards, arrays being new ones."""
+    _check_lang(lang)
+    _refuse("texmem_args", texmem_args, "there are no textures: take a pointer, and read by __ldg")
+    _refuse("compiler", compiler, "kernels are compiled by NVRTC")
+    request = _request(
+        kernel_name,
+        kernel_source,
+        problem_size,
+        arguments,
+        {name: [value] for name, value in params.items()},
+        (grid_div_x, grid_div_y, grid_div_z),
+        block_size_names,
+        smem_args,
+        cmem_args,
+        compiler_options,
+        defines,
+        quiet,
+    )
+    config = {name: values[0] for name, values in request.params.items()}
+    return execute.run(request, config, devices.choose(device, quiet))
