@@ -163,6 +163,7 @@ class Evolution {
   // Once a run, before anything is known that shortens deadlines.
   void time_plain(gate::TruthCache& truth) {
     if (stop_ || store_.plain_kernel(result_.run)) return;
+    if (task_.problem->plain_kernel() != nullptr) listener_.on_wait("the plain kernel");
     const auto plain =
         time_plain_kernel(task_, *devices_.front(), pool_, truth, TrialSeeds::of(seed_).timing);
     if (!plain) return;

@@ -74,9 +74,6 @@ void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::
 // --price: of a GPU hour.
 void add_price(CLI::App& command, std::optional<double>& price);
 
-// "95 s", "12m 05s": for people.
-std::string format_seconds(double seconds);
-
 // The folder with templates and spaces; throws MachineError that says how to point at it.
 std::filesystem::path require_root();
 

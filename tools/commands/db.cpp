@@ -98,7 +98,7 @@ int migrate(const DbArguments& arguments) {
 CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(const DbArguments&),
               const std::shared_ptr<DbArguments>& arguments, Action& action) {
   auto* command = above.add_subcommand(name, what);
-  command->add_option("file", arguments->file, "the database")->required();
+  command->add_option("file", arguments->file, "the database")->type_name("FILE")->required();
   add_format_option(*command, arguments->format, {"text", "json"});
   act(*command, action, arguments, run);
   return command;
@@ -115,6 +115,7 @@ void add_db(CLI::App& app, Action& action) {
   add(*command, "backup", "copy it into a new file, while others work on it", backup, arguments,
       action)
       ->add_option("copy", arguments->copy, "the new file")
+      ->type_name("FILE")
       ->required();
   add(*command, "migrate", "bring an older one up to date; a copy as it was stays beside it",
       migrate, arguments, action);

@@ -139,8 +139,10 @@ void add_gate(CLI::App& app, Action& action) {
   auto* command = gate->add_subcommand(
       "selftest", "prove it: planted faults and cheats must fail, correct kernels pass");
   auto arguments = std::make_shared<GateArguments>();
-  command->add_option("--space", arguments->spaces,
-                      "spaces whose templates and configs are taken; all that ship if not given");
+  command
+      ->add_option("--space", arguments->spaces,
+                   "spaces whose templates and configs are taken; all that ship if not given")
+      ->type_name("SPACE");
   add_device_option(*command, arguments->device);
   command->add_option("--variants", arguments->options.variants, "correct kernels to draw")
       ->check(CLI::Range(0, 1'000'000))

@@ -119,6 +119,7 @@ void add_space(CLI::App& app, Action& action) {
     auto* sub = command->add_subcommand(name, help);
     sub->add_option("space", arguments->space,
                     "space file or T1 file, as a path or a name in search_spaces")
+        ->type_name("SPACE")
         ->required();
     act(*sub, action, arguments, run);
     return sub;

@@ -10,6 +10,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/shell.hpp"
 
 namespace fa_tune::commands {
 namespace {
@@ -89,14 +90,15 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
                                 plain->time->us.value, *times)
                   : fmt::format("  {}\n", report::beside_plain(best, *plain, run->time_kind));
   }
-  text += fmt::format(
-      "\nnext:\n"
-      "  fa-tune best --run {2} --db {0}\n"
-      "  fa-tune show {1} --db {0}\n"
-      "  fa-tune profile {1} --db {0}\n"
-      "  fa-tune export {1} --db {0} --out winner.cu\n"
-      "  fa-tune verify winner.cu\n",
-      db, best.id, result.run);
+  if (is_logged(LogLevel::warning))
+    text += fmt::format(
+        "\nnext:\n"
+        "  {3} best --run {2} --db {0}\n"
+        "  {3} show {1} --db {0}\n"
+        "  {3} profile {1} --db {0}\n"
+        "  {3} export {1} --db {0} --out winner.cu\n"
+        "  {3} verify winner.cu\n",
+        shell_word(db), best.id, result.run, program_name());
   return text;
 }
 

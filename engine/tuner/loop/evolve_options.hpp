@@ -76,8 +76,10 @@ struct RunCounts {
 class EvolveListener {
  public:
   virtual ~EvolveListener() = default;
+  // The run has nothing to do until that is done: "compilers", "the device", ... It may say so again.
+  virtual void on_wait(const std::string& /*what*/) {}
   virtual void on_trial(const db::TrialRow& trial, const RunCounts& counts) = 0;
-  // A step of the finals, which take a while: see FinalsListener::step.
+  // A step of the finals, which take a while: see FinalsListener::step. Each begins with 0 done.
   virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
   virtual void on_final(const db::TrialRow& trial, int done, int of) = 0;
 };
