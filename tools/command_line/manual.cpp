@@ -1,6 +1,7 @@
 #include "tools/command_line/manual.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -119,11 +120,14 @@ std::string manual_page(const CommandFacts& program, const std::string& version)
   text += ".SH SYNOPSIS\n" + bold("fa-tune") + " " + italic("command") + " [" + italic("option") +
           " ...]\n";
   text += ".SH DESCRIPTION\n" + sentence(program.help);
-  std::string group;
-  for (const CommandFacts& command : program.commands) {
-    if (command.group != group) text += ".PP\n" + bold(command.group + ":") + "\n";
-    group = command.group;
-    text += ".TP\n" + bold(command.name()) + "\n" + sentence(command.help);
+  std::vector<std::string> groups;
+  for (const CommandFacts& command : program.commands)
+    if (std::ranges::find(groups, command.group) == groups.end()) groups.push_back(command.group);
+  for (const std::string& group : groups) {
+    text += ".SS " + plain(group) + "\n";
+    for (const CommandFacts& command : program.commands)
+      if (command.group == group)
+        text += ".TP\n" + bold(command.name()) + "\n" + sentence(command.help);
   }
   text += ".SH OPTIONS OF ALL COMMANDS\n";
   for (const OptionFacts& each : program.options) text += tagged(each, false);

@@ -57,6 +57,7 @@ Progress::Progress(const tuner::EvolveOptions& options, std::string kind,
 
 Progress::~Progress() {
   ticker_ = {};
+  tell_stop();
   // The line that stays says what the search came to.
   const std::lock_guard lock(mutex_);
   status_.step.reset();
@@ -150,14 +151,17 @@ Line Progress::line(std::size_t columns) {
   return status_line(now, columns);
 }
 
+void Progress::tell_stop() {
+  if (!stop_ || stop_told_) return;
+  stop_told_ = true;
+  write_line("stopping: what is under way is finished, and all is kept; once more ends it now");
+}
+
 void Progress::tick(const std::stop_token& ended) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
-  for (bool told = false; !ended.stop_requested();) {
-    if (stop_ && !told) {
-      told = true;
-      write_line("stopping: what is under way is finished, and all is kept; once more ends it now");
-    }
+  while (!ended.stop_requested()) {
+    tell_stop();
     if (live_) live_->draw();
     over_.wait_for(lock, ended, kTick, [] { return false; });
   }

@@ -31,13 +31,15 @@ class Progress : public tuner::EvolveListener {
  private:
   Line line(std::size_t columns);
   void tick(const std::stop_token& ended);
+  void tell_stop();
   void write_line(const std::string& text) const;
 
   const tuner::EvolveOptions& options_;
   const std::atomic<bool>& stop_;
   bool quiet_;
-  int fresh_ = 0;     // trials of this session
-  std::mutex mutex_;  // guards the next three
+  bool stop_told_ = false;  // the ticker's, as long as it runs
+  int fresh_ = 0;           // trials of this session
+  std::mutex mutex_;        // guards the next three
   RunStatus status_;
   Stopwatch since_trial_;
   Stopwatch since_wait_;
