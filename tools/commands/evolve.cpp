@@ -165,7 +165,9 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
   if (!community::looks_like_t1(text)) {
     if (!arguments.reference.empty() || !arguments.target.empty())
       throw UserError("--reference and --target are for T1 files: a space names its own");
-    return space::with_settings(space::load_space_file(arguments.space, root), arguments.settings);
+    return for_device(
+        space::with_settings(space::load_space_file(arguments.space, root), arguments.settings),
+        arguments.device, root);
   }
   if (arguments.reference.empty())
     throw UserError(path.string() +
@@ -181,7 +183,7 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
     log_info(
         "the reference is the kernel itself, with its default config: a search proves that all "
         "configs compute the same as that one, and no more");
-  return space::with_settings(file, arguments.settings);
+  return for_device(space::with_settings(file, arguments.settings), arguments.device, root);
 }
 
 void tell_sources(const tuner::TuningTask& task) {
@@ -291,7 +293,7 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--device", arguments->device,
-          "auto, cuda:N, or emulator:PROFILE (l4, a100, h100, h200); several of one kind search "
+          "auto, cuda:N, or emulator:PROFILE (`doctor` lists them); several of one kind search "
           "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
       ->type_name("DEVICE")
       ->capture_default_str();

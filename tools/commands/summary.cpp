@@ -46,6 +46,19 @@ std::string compared(const db::TrialRow& best, const db::TrialRow& other) {
   return fmt::format("{:>9.2f} us  {:>7.2f}x", theirs, theirs / mine);
 }
 
+std::string known_best_line(const tuner::KnownBest& known, double best_us) {
+  const std::string name = fmt::format("  known best of this space, {}: ", known.name);
+  if (!known.ratio) return name + known.message + "\n";
+  const Interval& ratio = *known.ratio;
+  // The run's time over the known one's.
+  const double times = 1 / ratio.value;
+  std::string text = name + fmt::format("{:.2f} us; this run's best takes {:.3f} times as long",
+                                        best_us * ratio.value, times);
+  if (known_end(ratio.low) && known_end(ratio.high))
+    text += fmt::format(" [{:.3f}, {:.3f}]", 1 / ratio.high, 1 / ratio.low);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string summarize(const tuner::TuningTask& task, const db::Store& store,
@@ -84,6 +97,7 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
                 : fmt::format("  against preset {:<12} {}: {}\n", preset.name,
                               to_text(found->outcome), found->message);
   }
+  for (const tuner::KnownBest& known : result.known_best) text += known_best_line(known, us.value);
   if (const auto plain = store.plain_kernel(result.run)) {
     const auto times = report::times_as_fast(best, *plain);
     text += times ? fmt::format("  against the plain kernel   {:>11.2f} us  {:>7.2f}x\n",
@@ -116,6 +130,11 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
             {"time_us", report::interval_json(*report::shown_time(trial))}};
     best["time_us"]["kind"] = run->time_kind;
   }
+  Json known = Json::array();
+  for (const tuner::KnownBest& each : result.known_best)
+    known.push_back({{"name", each.name},
+                     {"ratio", each.ratio ? report::interval_json(*each.ratio) : Json()},
+                     {"message", each.message}});
   const tuner::RunCounts& counts = result.counts;
   const Json json = {
       {"run", result.run},
@@ -129,6 +148,7 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
       {"best", best},
       {"baseline_us", counts.baseline ? Json(counts.baseline->screen_time->us.value) : Json()},
       {"plain_us", plain && plain->time ? Json(plain->time->us.value) : Json()},
+      {"known_best", known},
       {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
 }

@@ -19,6 +19,7 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
 //   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
 //   baseline_us the first preset's screen, or null
 //   plain_us    the plain kernel's, or null
+//   known_best  of the space, each {name, ratio of its time to the best's or null, message}
 //   breakdown   of this session's search (engine/tuner/loop/breakdown.hpp)
 std::string summary_json(const db::Store& store, const tuner::EvolveResult& result);
 

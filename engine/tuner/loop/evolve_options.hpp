@@ -84,10 +84,19 @@ class EvolveListener {
   virtual void on_final(const db::TrialRow& trial, int done, int of) = 0;
 };
 
+// A config that its space calls a known best, beside the run's best.
+struct KnownBest {
+  std::string name;
+  // Its time over that of the run's best; without ends where times are predicted.
+  std::optional<Interval> ratio;
+  std::string message;  // why there is none
+};
+
 struct EvolveResult {
   std::int64_t run = 0;
   RunCounts counts;
-  Breakdown breakdown;  // of this session's search
+  Breakdown breakdown;                // of this session's search
+  std::vector<KnownBest> known_best;  // of a run with a best
   bool interrupted = false;
   bool finals_left = false;  // they were not held (EvolveOptions::finals)
   bool device_lost = false;  // no device is left
