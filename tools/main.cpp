@@ -122,6 +122,7 @@ int run(int argc, char** argv) {
   fa_tune::commands::add_replay(app, action);
   fa_tune::commands::add_emulate(app, action);
   fa_tune::commands::add_db(app, action);
+  fa_tune::commands::add_merge(app, action);
   fa_tune::commands::add_doctor(app, action);
   fa_tune::commands::add_worker(app, action);
   fa_tune::command_line::add_completion(app, action);

@@ -13,6 +13,13 @@ profiles=$(basename -s .yaml "$repository"/search_spaces/devices/*.yaml)
 check 'there are profiles' test "$(wc -w <<<"$profiles")" -ge 10
 for profile in $profiles; do
   for space in softmax reduction; do
+    # Its templates convert two numbers at once, which a T4 cannot.
+    if [ "$profile/$space" = t4/softmax ]; then
+      try "$program" evolve --space softmax.yaml --set sizes.rows=8 --device emulator:t4 --budget 1 --db none.db
+      check 'softmax does not compile for a T4' equal "$status" 1
+      check 'and why is told' contains "$out" "'cvt.f16x2.f32' requires .target sm_80"
+      continue
+    fi
     set=()
     for size in $(sizes "$space"); do set+=(--set "$size"); done
     try "$program" evolve --space "$space.yaml" "${set[@]}" --device "emulator:$profile" --budget 6 --no-finals --db "$profile.db"
@@ -22,7 +29,7 @@ for profile in $profiles; do
   done
   check "$profile: the target is the device's" equal "$(sql "$profile.db" 'SELECT DISTINCT target FROM runs')" "$profile"
   check "$profile: it is kept with the run" equal \
-    "$(sql "$profile.db" "SELECT count(*) FROM spaces WHERE text LIKE '%target: $profile%'")" 2
+    "$(sql "$profile.db" "SELECT count(*) FROM spaces WHERE text LIKE '%target: $profile%'")" "$([ "$profile" = t4 ] && echo 1 || echo 2)"
 done
 try "$program" evolve --db l4.db --device emulator:l4 --resume 1 --budget 7 --no-finals
 check 'a run with target auto goes on' equal "$status" 0

@@ -18,7 +18,7 @@ const std::pair<const char*, std::vector<const char*>> kGroups[] = {
     {"See what was found", {"best", "show", "lineage", "failures", "insights", "report"}},
     {"Understand a kernel", {"profile", "ablate", "emulate"}},
     {"Use a kernel", {"export", "portfolio", "verify", "bench", "check"}},
-    {"Keep house", {"db", "gate", "doctor", "completion", "manual"}}};
+    {"Keep house", {"db", "merge", "gate", "doctor", "completion", "manual"}}};
 
 std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
   std::vector<std::string> names;

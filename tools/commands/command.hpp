@@ -40,6 +40,7 @@ void add_space(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
