@@ -33,7 +33,7 @@ meant() {
 }
 meant evlove --space l4.yaml -- evolve
 meant lineag 3 -- lineage
-meant db chekc fa.db -- check
+meant db migarte fa.db -- migrate
 meant evolve --spce l4.yaml -- --space
 meant evolve --bugdet=3 -- --budget
 meant best --fromat json -- --format
@@ -124,6 +124,7 @@ fi
 if command -v fish >/dev/null; then
   "$program" completion fish >completion.fish
   check 'the script for fish is one' fish --no-execute completion.fish
+  # shellcheck disable=SC2016 # fish expands it
   offers_fish() {
     fish --no-config -c 'source completion.fish; complete -C $argv[1]' -- "$1" | cut -f 1 | sort | tr '\n' ' '
   }

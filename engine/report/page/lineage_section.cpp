@@ -61,9 +61,8 @@ std::string tree(const RunFacts& facts, const std::string& label, double width) 
     if (trial == nullptr) continue;
     const auto [x, y] = place(*trial);
     const auto us = screen_of(facts, id);
-    svg.circle(
-        x, y, on_line.contains(id) ? 4.5 : 3.5, on_line.contains(id) ? "node main" : "node",
-        fmt::format("trial {}: {}", trial->id, us ? facts.time_words(*us) : trial->finding));
+    svg.circle(x, y, on_line.contains(id) ? 4.5 : 3.5, on_line.contains(id) ? "node main" : "node",
+               fmt::format("trial {}: {}", trial->id, us ? facts.time_words(*us) : trial->finding));
   }
   return svg.markup();
 }
@@ -78,9 +77,9 @@ std::string step_item(const RunFacts& facts, const LineageStep& step,
     const char* css = change < -kShown ? "gain good" : change > kShown ? "gain bad" : "gain";
     gain = text_element("span", gain_text(parent_us, us), css);
   }
-  std::string item =
-      gain + text_element("b", us ? time_text(us) + " us" : step.trial.finding) +
-      escaped(fmt::format(" · trial {}, {}", step.trial.id, step.trial.operation)) + "<br/>";
+  std::string item = gain + text_element("b", us ? time_text(us) + " us" : step.trial.finding) +
+                     escaped(fmt::format(" · trial {}, {}", step.trial.id, step.trial.operation)) +
+                     "<br/>";
   if (step.parents.empty()) {
     item += text_element("span", settings_text(step.trial.config_json), "small");
     return element("li", item);
@@ -89,8 +88,8 @@ std::string step_item(const RunFacts& facts, const LineageStep& step,
   for (std::size_t i = 1; i < step.parents.size(); ++i) {
     const db::TrialRow* other = facts.trial(step.parents[i].parent);
     if (other != nullptr)
-      item += "<br/>" +
-              text_element("span", fmt::format("other parent: trial {}", other->id), "small");
+      item +=
+          "<br/>" + text_element("span", fmt::format("other parent: trial {}", other->id), "small");
   }
   return element("li", item);
 }

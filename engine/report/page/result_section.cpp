@@ -80,8 +80,7 @@ std::string preset_bars(const RunFacts& facts, const db::TrialRow& winner) {
     }
   }
   if (rivals.empty()) return failed;
-  std::vector<Bar> bars = {
-      {fmt::format("trial {}, the winner", winner.id), 1, "1.00", "", true}};
+  std::vector<Bar> bars = {{fmt::format("trial {}, the winner", winner.id), 1, "1.00", "", true}};
   for (const Rival& rival : rivals)
     bars.push_back({rival.name, rival.factor, fmt::format("{:.2f}", rival.factor), "", false});
   const std::string caption = fmt::format(
