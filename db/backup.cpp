@@ -57,7 +57,7 @@ class Temporary {
   }
 
   [[noreturn]] static void throw_taken(const std::filesystem::path& copy) {
-    throw UserError(copy.string() + ": is there already, a backup goes to a new file");
+    throw UserError(copy.string() + ": is there already, a copy goes to a new file");
   }
 
  private:
@@ -82,26 +82,36 @@ void copy_pages(SQLite::Database& source, SQLite::Database& target,
   source.exec("COMMIT");
 }
 
-void backup_database(const std::filesystem::path& path, const std::filesystem::path& copy) {
+void make_database(const std::filesystem::path& path, const std::filesystem::path& made,
+                   const std::function<void(SQLite::Database& target)>& fill) {
   std::error_code error;
-  if (std::filesystem::exists(std::filesystem::symlink_status(copy, error)))
-    Temporary::throw_taken(copy);
-  const auto source = open_as_it_is(path);
-  Temporary temporary(copy);
+  if (std::filesystem::exists(std::filesystem::symlink_status(made, error)))
+    Temporary::throw_taken(made);
+  Temporary temporary(made);
   fault_point("backup_begun");
-  translating_failures(copy.string(), [&] {
+  translating_failures(made.string(), [&] {
     SQLite::Database target(temporary.name(), SQLite::OPEN_READWRITE);
     sqlite3_extended_result_codes(target.getHandle(), 1);
     target.exec("PRAGMA synchronous = FULL");
-    copy_pages(*source, target, [] { fault_point("backup_half"); });
+    fill(target);
     // A database with a log cannot be read from a folder that may not be written.
     target.exec("PRAGMA journal_mode = DELETE");
     const std::string found = target.execAndGet("PRAGMA quick_check(1)").getString();
     if (found != "ok") throw_damaged(path.string(), found);
   });
   fault_point("backup_whole");
-  temporary.become(copy);
+  temporary.become(made);
   fault_point("backup_named");
+}
+
+void backup_database(const std::filesystem::path& path, const std::filesystem::path& copy) {
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::symlink_status(copy, error)))
+    Temporary::throw_taken(copy);
+  const auto source = open_as_it_is(path);
+  make_database(path, copy, [&](SQLite::Database& target) {
+    copy_pages(*source, target, [] { fault_point("backup_half"); });
+  });
 }
 
 std::filesystem::path keep_copy(const std::filesystem::path& path, int schema) {

@@ -14,6 +14,12 @@ void copy_pages(
     SQLite::Database& source, SQLite::Database& target,
     const std::function<void()>& after_step = [] {});
 
+// Makes the new file `made` of what `fill` puts into it, out of `path`: it is checked, and on disk
+// before it gets its name. Throws as backup_database does, or what `fill` throws; then there is no
+// file of that name.
+void make_database(const std::filesystem::path& path, const std::filesystem::path& made,
+                   const std::function<void(SQLite::Database& target)>& fill);
+
 // Copies a database into the new file `copy` while others work on it. The copy is the database as
 // it stood at one moment, in one file without a log. It is checked, and on disk before it gets its
 // name. Throws UserError if there is a `copy` already or its folder may not be written,

@@ -17,6 +17,9 @@
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
+#include "engine/util/shell.hpp"
+#include "tools/command_line/command_tree.hpp"
+#include "tools/command_line/commands.hpp"
 #include "tools/commands/command.hpp"
 
 namespace {
@@ -77,20 +80,6 @@ FILE* visible_output() {
   return made == nullptr ? raw : made;
 }
 
-// What CLI11 says in several lines, in one.
-std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "fa-tune";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
-  }
-  // A misspelt command is reported by CLI11 as a missing one.
-  const auto unknown = app.remaining(true);
-  std::string text = unknown.empty() ? error.what() : "'" + unknown.front() + "' is not known here";
-  std::ranges::replace(text, '\n', ' ');
-  return text + "; see " + command + " --help";
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Finds fast CUDA kernels by evolution.", "fa-tune");
   app.set_version_flag("--version", FA_TUNE_VERSION);
@@ -102,10 +91,14 @@ int run(int argc, char** argv) {
                     ->option_text("debug|info|warning|error")
                     ->transform(CLI::CheckedTransformer(kLevels, CLI::ignore_case))
                     ->type_name("");
-  app.add_flag_callback(
-         "-v,--verbose", [&level] { level = fa_tune::LogLevel::debug; },
-         "the same as --log-level debug")
-      ->excludes(named);
+  auto* verbose = app.add_flag_callback(
+      "-v,--verbose", [&level] { level = fa_tune::LogLevel::debug; },
+      "the same as --log-level debug");
+  auto* quiet = app.add_flag_callback(
+      "-q,--quiet", [&level] { level = fa_tune::LogLevel::error; },
+      "errors and results alone, the same as --log-level error");
+  verbose->excludes(named);
+  quiet->excludes(named)->excludes(verbose);
   fa_tune::arm_fault_point_of_environment();
   fa_tune::commands::Action action;
   fa_tune::commands::add_evolve(app, action);
@@ -129,13 +122,17 @@ int run(int argc, char** argv) {
   fa_tune::commands::add_replay(app, action);
   fa_tune::commands::add_emulate(app, action);
   fa_tune::commands::add_db(app, action);
+  fa_tune::commands::add_merge(app, action);
   fa_tune::commands::add_doctor(app, action);
   fa_tune::commands::add_worker(app, action);
+  fa_tune::command_line::add_completion(app, action);
+  fa_tune::command_line::add_manual(app, action);
+  fa_tune::command_line::group_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    throw fa_tune::UserError(one_line(app, error));
+    throw fa_tune::UserError(fa_tune::command_line::parse_message(app, error));
   }
   fa_tune::set_log_level(level);
   fa_tune::log_debug("fa-tune {}, command: {}", FA_TUNE_VERSION,
@@ -149,6 +146,7 @@ int main(int argc, char** argv) {
   try {
     set_up_process();
     stdout = visible_output();
+    fa_tune::set_program_name(argc > 0 ? argv[0] : "");
     return run(argc, argv);
   } catch (const fa_tune::UserError& error) {
     return complain(error.what(), kUserError);

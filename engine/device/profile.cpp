@@ -91,7 +91,9 @@ DeviceProfile read_profile(const std::filesystem::path& file) {
   profile.arch = root.at("arch").text("arch");
   if (!is_arch(profile.arch)) root.at("arch").expected("arch", "an architecture such as sm_89");
   for (const Bottleneck& limit : kLimits) {
-    profile.*limit.field = static_cast<int>(root.at(limit.key).integer(limit.key, 1, INT_MAX));
+    // Before compute capability 8.0 nothing is reserved.
+    const int least = limit.key == "shared_reserved_per_block" ? 0 : 1;
+    profile.*limit.field = static_cast<int>(root.at(limit.key).integer(limit.key, least, INT_MAX));
   }
   profile.l2_bytes = root.at("l2_bytes").integer("l2_bytes", 1, INT64_MAX);
   for (const Rate& rate : kRates) {

@@ -1,5 +1,6 @@
 #include "engine/report/best.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -33,6 +34,20 @@ std::string stage_text(const TrialOfRun& both) {
 }
 
 }  // namespace
+
+std::vector<TrialOfRun> stable_pick(const std::vector<TrialOfRun>& trials) {
+  if (trials.empty()) return {};
+  const TrialOfRun& first = trials.front();
+  const auto ties = [&](const TrialOfRun& other) {
+    if (first.raced) return other.raced && other.raced->row.tied_first;
+    return shown_us(other.trial) == shown_us(first.trial);
+  };
+  const auto by_cost = [](const TrialOfRun* each) { return frugality(each->trial); };
+  std::vector<const TrialOfRun*> tied;
+  for (const TrialOfRun& trial : trials)
+    if (ties(trial)) tied.push_back(&trial);
+  return {**std::ranges::min_element(tied, {}, by_cost)};
+}
 
 std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilter& filter) {
   std::vector<TrialOfRun> trials;

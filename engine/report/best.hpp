@@ -11,6 +11,13 @@ namespace fa_tune::report {
 // The trials Store::best finds, with their runs, in its order.
 std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilter& filter);
 
+// Of the trials of one run, in their order, the one to name where those that tie with the fastest
+// are as good as it: of these the one with the fewest registers, then the least shared memory, then
+// the first by its genes. Another run that finds the same kernels, in another order and with other
+// noise, names the same one. Those that tie are what a race did not tell apart; without a race, what
+// has the very same time. None of none.
+std::vector<TrialOfRun> stable_pick(const std::vector<TrialOfRun>& trials);
+
 // For a person: a table for each space, shape and device among them, since times of different ones
 // do not compare.
 std::string best_table(const std::vector<TrialOfRun>& trials);

@@ -13,6 +13,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/util/printable.hpp"
+#include "engine/util/shell.hpp"
 
 namespace fa_tune::report {
 namespace {
@@ -92,8 +93,8 @@ std::string failures_text(const db::RunRow& run, std::size_t trials,
   }
   return text + fmt::format("{} of {} trials failed\n\n", failed_of(groups), trials) +
          table.text() +
-         fmt::format("\nAll about one of them: fa-tune show {} --db {}\n", groups.front().example,
-                     db);
+         fmt::format("\nAll about one of them: {} show {} --db {}\n", program_name(),
+                     groups.front().example, shell_word(db));
 }
 
 std::string failures_json(const db::RunRow& run, std::size_t trials,
@@ -126,7 +127,8 @@ std::string common_failures(const db::RunRow& run, std::size_t trials,
                      fmt::format("{}, as trial {}: {}", group.finding, group.example,
                                  printable(group.message, kMostMessage)),
                      11 + longest);
-  return text + fmt::format("  all reasons: fa-tune failures --run {} --db {}\n", run.id, db);
+  return text + fmt::format("  all reasons: {} failures --run {} --db {}\n", program_name(), run.id,
+                            shell_word(db));
 }
 
 }  // namespace fa_tune::report

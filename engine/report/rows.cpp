@@ -21,6 +21,12 @@ std::string bound_text(double end, const char* none) {
 
 }  // namespace
 
+Frugality frugality(const db::TrialRow& trial) {
+  return {.registers = trial.registers,
+          .shared_bytes = trial.static_shared_bytes + trial.dynamic_shared_bytes,
+          .genes = Config::from_json(trial.config_json).settings()};
+}
+
 std::map<std::int64_t, RacedFinal> raced_finals(const db::Store& store, std::int64_t run) {
   return raced_finals(store.finals(run));
 }

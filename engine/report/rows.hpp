@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,17 @@
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune::report {
+
+// What a trial's kernel costs of a GPU, and then its genes in the space's order: of two kernels that are equally
+// fast the lesser is preferred, by every run alike.
+struct Frugality {
+  int registers = 0;
+  int shared_bytes = 0;
+  std::vector<std::pair<std::string, Value>> genes;
+
+  friend auto operator<=>(const Frugality&, const Frugality&) = default;
+};
+Frugality frugality(const db::TrialRow& trial);
 
 // How a trial did in its run's finals, beside those that it was raced with.
 struct RacedFinal {

@@ -27,13 +27,15 @@ Space Space::build(SpaceParts parts, const SpaceLimits& limits) {
   if (refusal != nullptr) refuse_all(*refusal->constraint);
   space.configs_ = std::make_shared<const ConfigSet>(plan, limits);
   if (space.configs_->empty()) refuse_empty(*plan);
-  for (const Preset& preset : plan->parts().presets) {
-    const std::string who = prefix(preset.mark) + "preset '" + preset.name + "'";
+  const auto add = [&](const Preset& preset, const char* what, std::vector<Preset>& to) {
+    const std::string who = prefix(preset.mark) + what + " '" + preset.name + "'";
     if (space.preset(preset.name) != nullptr) throw UserError(who + " is defined twice");
     const auto digits = plan->check(preset.config, true);
     if (!digits) throw UserError(who + " is not valid: " + digits.error());
-    space.presets_.push_back({preset.name, space.config(*digits), preset.mark});
-  }
+    to.push_back({preset.name, space.config(*digits), preset.mark});
+  };
+  for (const Preset& preset : plan->parts().presets) add(preset, "preset", space.presets_);
+  for (const Preset& known : plan->parts().known_best) add(known, "known best", space.known_best_);
   return space;
 }
 
@@ -112,9 +114,10 @@ Config Space::nearest(const Config& wish, Random& random) const {
 Constants Space::derived(const Config& config) const { return configs_->plan().derived(config); }
 
 const Preset* Space::preset(const std::string& name) const {
-  const auto found =
-      std::ranges::find_if(presets_, [&](const Preset& preset) { return preset.name == name; });
-  return found == presets_.end() ? nullptr : &*found;
+  for (const std::vector<Preset>* list : {&presets_, &known_best_})
+    for (const Preset& each : *list)
+      if (each.name == name) return &each;
+  return nullptr;
 }
 
 std::optional<std::string> Space::why_invalid(const Config& config) const {

@@ -57,7 +57,8 @@ struct SpaceParts {
   std::vector<Derived> derived;
   std::vector<Constraint> constraints;
   std::vector<Preset> presets;
-  Constants constants;  // full dotted names: "device.sms", "problem.Lq"
+  std::vector<Preset> known_best = {};  // no search begins with one
+  Constants constants;                  // full dotted names: "device.sms", "problem.Lq"
 };
 
 class ConfigSet;
@@ -131,7 +132,9 @@ class Space {
   // All presets, complete and in the space's order, as its configs are; parts() has them as they
   // were written.
   const std::vector<Preset>& presets() const { return presets_; }
-  // A preset by name, or nullptr.
+  // What earlier searches came to, in the same way: to be timed beside, and no start.
+  const std::vector<Preset>& known_best() const { return known_best_; }
+  // A preset or a known best by its name, or nullptr.
   const Preset* preset(const std::string& name) const;
   // Why a config is not valid, in one line; nothing if it is.
   std::optional<std::string> why_invalid(const Config& config) const;
@@ -142,6 +145,7 @@ class Space {
  private:
   std::shared_ptr<const ConfigSet> configs_;
   std::vector<Preset> presets_;
+  std::vector<Preset> known_best_;
   std::string hash_;
 };
 

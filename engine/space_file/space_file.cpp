@@ -102,7 +102,7 @@ class SpaceFileReader {
   SpaceFile read() {
     root_.check_keys("a space file",
                      {"space", "target", "problem", "templates", "parameters", "derived",
-                      "constraints", "presets", "budget", "files", "arrays"});
+                      "constraints", "presets", "known_best", "budget", "files", "arrays"});
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();
@@ -121,6 +121,9 @@ class SpaceFileReader {
     if (const YamlNode* node = given("presets"))
       for (const YamlEntry& entry : node->entries("presets"))
         file_.presets.push_back(read_preset(entry));
+    if (const YamlNode* node = given("known_best"))
+      for (const YamlEntry& entry : node->entries("known_best"))
+        file_.known_best.push_back(read_preset(entry));
     if (const YamlNode* node = given("budget")) read_budget(*node);
     return std::move(file_);
   }

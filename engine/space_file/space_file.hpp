@@ -16,7 +16,7 @@ namespace fa_tune::space {
 // A search space as its YAML file says it, before device facts and template manifests join it.
 //
 //   space: l4
-//   target: l4                      # a device profile; its limits hold on every device
+//   target: l4                      # a device profile; its limits hold on every device; or auto
 //   problem:                        # `kind` names the problem, the rest is its own
 //     kind: attention
 //     shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}
@@ -40,6 +40,8 @@ namespace fa_tune::space {
 //   presets:
 //     fa2: {template: mma, BLOCK_M: 128}
 //     wide: {when: problem.D == 128, template: mma, BLOCK_M: 64}   # for such problems alone
+//   known_best:                     # timed beside a run's best, and no start: configs as presets
+//     evolved: {template: mma, BLOCK_M: 64}
 //   budget: {trials: 120}           # and/or minutes: 3; what `evolve` takes when not told
 //   otherwise
 //
@@ -69,6 +71,7 @@ struct SpaceFile {
   std::vector<Derived> derived;
   std::vector<Constraint> constraints;
   std::vector<Preset> presets;
+  std::vector<Preset> known_best;
   std::optional<int> budget_trials;
   std::optional<double> budget_seconds;
 };

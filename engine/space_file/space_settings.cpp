@@ -211,4 +211,15 @@ SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& c
   return changed;
 }
 
+SpaceFile with_target(const SpaceFile& file, const std::string& profile) {
+  if (file.target != kAutoTarget) return file;
+  std::string text = file.text;
+  const YamlNode root = YamlNode::parse(text, file.path);
+  text.replace(place_of(text, root.at("target").text_mark()), std::string(kAutoTarget).size(),
+               profile);
+  SpaceFile changed = parse_space_file(text, file.path);
+  changed.source_lines = file.source_lines;
+  return changed;
+}
+
 }  // namespace fa_tune::space

@@ -15,4 +15,9 @@ namespace fa_tune::space {
 // Throws UserError for a change that is not NAME=VALUE, or whatever the problem refuses.
 SpaceFile with_settings(const SpaceFile& file, const std::vector<std::string>& changes);
 
+// A space that takes the profile of whatever device it is searched on.
+inline constexpr const char* kAutoTarget = "auto";
+// The same space with a profile in the place of `auto`; a space that names one is left as it is.
+SpaceFile with_target(const SpaceFile& file, const std::string& profile);
+
 }  // namespace fa_tune::space

@@ -7,6 +7,7 @@
 
 #include "engine/report/insights.hpp"
 #include "engine/search/catalog/make_strategy.hpp"
+#include "engine/tuner/comparison/known_best.hpp"
 #include "engine/tuner/finals/finals.hpp"
 #include "engine/tuner/loop/proposer.hpp"
 #include "engine/tuner/loop/run_options.hpp"
@@ -97,6 +98,8 @@ class Evolution {
                       options_.final_suites, listener_, stop_);
       result_.device_lost = device->lost();
     }
+    if (device != nullptr && !result_.interrupted && result_.trouble.empty() && !device->lost())
+      see_known_best(*device);
     fault_point("finals_over");
     store_.record_insights(
         result_.run,
@@ -104,6 +107,21 @@ class Evolution {
     const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
                       result_.trouble.empty();
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
+  }
+
+  void see_known_best(device::Device& device) {
+    if (task_.space.known_best().empty()) return;
+    db::TrialFilter filter;
+    filter.run = result_.run;
+    filter.limit = 1;
+    const auto ranked = store_.best(filter);
+    if (ranked.empty()) return;
+    listener_.on_wait("the known best");
+    try {
+      result_.known_best = compare_known_best(task_, device, pool_, ranked.front(), seed_);
+    } catch (const MachineError& error) {
+      log_warning("the known best of the space was not timed: {}", error.what());
+    }
   }
 
   // What went wrong is told by who threw it; a store that takes nothing more changes nothing in
@@ -167,6 +185,7 @@ class Evolution {
   // Once a run, before anything is known that shortens deadlines.
   void time_plain(gate::TruthCache& truth) {
     if (stop_ || store_.plain_kernel(result_.run)) return;
+    if (task_.problem->plain_kernel() != nullptr) listener_.on_wait("the plain kernel");
     const auto plain =
         time_plain_kernel(task_, *devices_.front(), pool_, truth, TrialSeeds::of(seed_).timing);
     if (!plain) return;

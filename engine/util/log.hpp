@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <fmt/core.h>
@@ -14,6 +15,9 @@ enum class LogLevel { debug, info, warning, error };
 void set_log_level(LogLevel level);
 bool is_logged(LogLevel level);
 void log_line(LogLevel level, const std::string& text);
+// For who draws on the same terminal: from now on `around` is called in place of each writing, and
+// calls what it is given, which writes. It must not log. An empty one ends that.
+void set_log_surroundings(std::function<void(const std::function<void()>& write)> around);
 
 template <typename... Args>
 void log_debug(fmt::format_string<Args...> text, Args&&... args) {

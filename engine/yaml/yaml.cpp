@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -19,22 +20,24 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Levenshtein's distance, in quarters: a change of case costs one, any other edit four.
+// Levenshtein's distance, in quarters: a change of case costs one, any other edit four, and letters
+// that changed places are one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   constexpr std::size_t edit = 4;
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j * edit;
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j * edit;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = (i + 1) * edit;
+    std::vector<std::size_t> row(b.size() + 1, (i + 1) * edit);
     for (std::size_t j = 0; j < b.size(); ++j) {
       const std::size_t change = a[i] == b[j] ? 0 : lower(a[i]) == lower(b[j]) ? 1 : edit;
-      const std::size_t best = std::min({diagonal + change, row[j] + edit, row[j + 1] + edit});
-      diagonal = row[j + 1];
-      row[j + 1] = best;
+      row[j + 1] = std::min({last[j] + change, row[j] + edit, last[j + 1] + edit});
+      const bool swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (swapped) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + edit);
     }
+    before_last = std::exchange(last, std::move(row));
   }
-  return row[b.size()];
+  return last[b.size()];
 }
 
 // The whole text as a decimal integer; nothing where it is none.

@@ -192,6 +192,24 @@ check 'one that is named is exported' equal "$status$(grep -c "trial *$second" o
 try "$program" export --run 3 --db two.db --out one.cu
 check 'so is the best of one run' equal "$status" 0
 
+# Two databases in one: nothing is lost, and what belongs together stays together.
+try "$program" merge fa.db two.db --out both.db --format json
+check 'two databases are merged' equal "$status" 0
+check 'the merged one is sound' "$program" db check both.db
+for table in runs trials lineage_edges samples attempts sessions insights; do
+  check "all $table of both" equal "$(sql both.db "SELECT count(*) FROM $table")" \
+    "$(($(sql fa.db "SELECT count(*) FROM $table") + $(sql two.db "SELECT count(*) FROM $table")))"
+done
+check 'a run is the same under its new number' equal \
+  "$("$program" db check both.db | awk '$1 == "run" { print $NF }' | sort)" \
+  "$(for db in fa.db two.db; do "$program" db check "$db" | awk '$1 == "run" { print $NF }'; done | sort)"
+try "$program" merge fa.db two.db --out both.db
+check 'a file that is there is not written over' equal "$status$(grep -c 'is there already' "$err")" 21
+try "$program" best --db fa.db --stable --format json
+check 'the stable pick is one' equal "$(python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))))' "$out")" 1
+try "$program" best --db two.db --stable
+check 'of several problems there is none' equal "$status" 2
+
 # A space of six configs, two of which are wrong: why they failed is said, and that no config is left.
 scale_space
 sed -i 's/if (i < n)/if (i < n \&\& BLOCK != 64)/' mine.cu

@@ -129,6 +129,14 @@ check "the program is given set-up's NVRTC" contains "$out" "nvrtc=$work/libnvrt
 FA_TUNE_NVRTC=/mine try "$checkout/tools/fa-tune" </dev/null
 check "but the user's own wins" contains "$out" 'nvrtc=/mine'
 
+# It is told how it was called, which it names in the commands that it prints.
+cp "$(command -v bash)" "$checkout/build/release/tools/fa-tune"
+cd "$checkout"
+# shellcheck disable=SC2016 # the program expands it
+try tools/fa-tune -c 'echo "$0"' </dev/null
+check 'the program learns by which name it was called' equal "$(cat "$out")" tools/fa-tune
+cd "$work"
+
 unset FA_TUNE_SKIP_SETUP
 printf '#!/bin/bash\necho no >&2; exit 3\n' >"$checkout/tools/setup"
 try "$checkout/tools/fa-tune" </dev/null

@@ -154,7 +154,7 @@ touch "$work/bad/engine/here.cpp"
 `engine/here` `engine/gone.hpp` `fa-tune best --nothing`
 
     fa-tune best --space x -n 3 --log-level debug   # good
-    fa-tune best --no-finals -q
+    fa-tune best --no-finals -k
     fa-tune nothing
     fa-tune space sample x --strategy y -n 2
 BAD
@@ -173,7 +173,7 @@ finds 'line 11 has 101 columns, more than 100'
 finds 'engine/gone.hpp` does not exist'
 finds 'line 4: best has no --nothing'
 finds 'line 7: best has no --no-finals'
-finds 'line 7: best has no -q'
+finds 'line 7: best has no -k'
 finds 'line 8: there is no command nothing'
 finds 'line 9: space sample has no --strategy'
 check 'and nothing else' equal "$(wc -l <"$out")" 12

@@ -106,10 +106,11 @@ void add_bench(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<BenchArguments>();
   const std::string forms =
       "an exported .cu file, a trial's ID, RUN:NUMBER, or a preset of --space";
-  command->add_option("A", arguments->a, forms)->required();
-  command->add_option("B", arguments->b, "the same")->required();
+  command->add_option("A", arguments->a, forms)->type_name("FILE")->required();
+  command->add_option("B", arguments->b, "the same")->type_name("FILE")->required();
   add_db_option(*command, arguments->db, "database of the trials");
-  command->add_option("--space", arguments->space, "the space whose presets are meant");
+  command->add_option("--space", arguments->space, "the space whose presets are meant")
+      ->type_name("SPACE");
   add_device_option(*command, arguments->device);
   command
       ->add_option("--processes", arguments->processes,

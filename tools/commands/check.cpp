@@ -190,9 +190,12 @@ void add_check(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "check", "guard kernels in CI: are they as correct, fast and lean as a baseline says?");
   auto arguments = std::make_shared<CheckArguments>();
-  command->add_option("KERNEL", arguments->files,
-                      "with --write: exported .cu files; those of the baseline if not given");
+  command
+      ->add_option("KERNEL", arguments->files,
+                   "with --write: exported .cu files; those of the baseline if not given")
+      ->type_name("FILE");
   command->add_option("--baseline", arguments->baseline, "a JSON file, kept beside the kernels")
+      ->type_name("FILE")
       ->required();
   command->add_flag("--write", arguments->write, "measure now and write the baseline");
   add_device_option(*command, arguments->device);

@@ -59,7 +59,7 @@ void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::
 }
 
 void add_db_option(CLI::App& command, std::string& db, const std::string& help) {
-  command.add_option("--db", db, help)->capture_default_str();
+  command.add_option("--db", db, help)->type_name("FILE")->capture_default_str();
 }
 
 void add_trial_option(CLI::App& command, std::int64_t& trial) {
@@ -68,6 +68,7 @@ void add_trial_option(CLI::App& command, std::int64_t& trial) {
 
 void add_device_option(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "auto, cuda:N, or emulator:PROFILE")
+      ->type_name("DEVICE")
       ->capture_default_str();
 }
 
@@ -78,13 +79,6 @@ void add_format_option(CLI::App& command, std::string& format,
       .add_option("--format", format, fmt::format("{} or {}", fmt::join(first, ", "), forms.back()))
       ->check(CLI::IsMember(forms))
       ->capture_default_str();
-}
-
-std::string format_seconds(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
-  if (whole < 100) return fmt::format("{} s", whole);
-  if (whole < 6000) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
-  return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
 }
 
 std::filesystem::path require_root() {

@@ -40,6 +40,7 @@ void add_space(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
@@ -73,9 +74,6 @@ void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::
 
 // --price: of a GPU hour.
 void add_price(CLI::App& command, std::optional<double>& price);
-
-// "95 s", "12m 05s": for people.
-std::string format_seconds(double seconds);
 
 // The folder with templates and spaces; throws MachineError that says how to point at it.
 std::filesystem::path require_root();

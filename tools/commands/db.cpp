@@ -1,3 +1,5 @@
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <ranges>
 
@@ -6,6 +8,7 @@
 
 #include "db/backup.hpp"
 #include "db/check.hpp"
+#include "db/merge.hpp"
 #include "db/migrate.hpp"
 #include "db/store.hpp"
 #include "engine/report/recorded_run.hpp"
@@ -95,10 +98,47 @@ int migrate(const DbArguments& arguments) {
   return 0;
 }
 
+std::atomic<bool> stop_merge{false};
+
+void on_merge_interrupt(int signal) {
+  stop_merge = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct MergeArguments {
+  std::string first;
+  std::string second;
+  std::string out;
+  std::string format = "text";
+};
+
+int merge(const MergeArguments& arguments) {
+  std::signal(SIGINT, on_merge_interrupt);
+  std::signal(SIGTERM, on_merge_interrupt);
+  const auto merged =
+      db::merge_databases(arguments.first, arguments.second, arguments.out, stop_merge);
+  if (!merged) {
+    log_info("interrupted; {} was not made", arguments.out);
+    return 130;
+  }
+  if (arguments.format == "json")
+    fmt::print("{}\n", Json({{"file", arguments.out},
+                             {"runs", merged->runs},
+                             {"trials", merged->trials},
+                             {"runs_before", merged->runs_before},
+                             {"trials_before", merged->trials_before}})
+                           .dump(2));
+  else
+    log_info("{} has {} runs and {} trials: run 1 and trial 1 of {} are run {} and trial {} there",
+             arguments.out, merged->runs, merged->trials, arguments.second, merged->runs_before + 1,
+             merged->trials_before + 1);
+  return 0;
+}
+
 CLI::App* add(CLI::App& above, const char* name, const char* what, int (*run)(const DbArguments&),
               const std::shared_ptr<DbArguments>& arguments, Action& action) {
   auto* command = above.add_subcommand(name, what);
-  command->add_option("file", arguments->file, "the database")->required();
+  command->add_option("file", arguments->file, "the database")->type_name("FILE")->required();
   add_format_option(*command, arguments->format, {"text", "json"});
   act(*command, action, arguments, run);
   return command;
@@ -115,9 +155,23 @@ void add_db(CLI::App& app, Action& action) {
   add(*command, "backup", "copy it into a new file, while others work on it", backup, arguments,
       action)
       ->add_option("copy", arguments->copy, "the new file")
+      ->type_name("FILE")
       ->required();
   add(*command, "migrate", "bring an older one up to date; a copy as it was stays beside it",
       migrate, arguments, action);
+}
+
+void add_merge(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "merge", "join two databases in a new file: the second's runs and trials are renumbered");
+  auto arguments = std::make_shared<MergeArguments>();
+  command->add_option("first", arguments->first, "a database; its numbers stay as they are")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("second", arguments->second, "another one")->type_name("FILE")->required();
+  command->add_option("--out", arguments->out, "the new file")->type_name("FILE")->required();
+  add_format_option(*command, arguments->format, {"text", "json"});
+  act(*command, action, arguments, merge);
 }
 
 }  // namespace fa_tune::commands

@@ -184,7 +184,9 @@ void add_emulate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "emulate", "run a kernel of any .cu or .ptx file on the emulator, check it and count");
   auto arguments = std::make_shared<EmulateArguments>();
-  command->add_option("file", arguments->source.file, "CUDA C++ (.cu) or PTX (.ptx)")->required();
+  command->add_option("file", arguments->source.file, "CUDA C++ (.cu) or PTX (.ptx)")
+      ->type_name("FILE")
+      ->required();
   command->add_option("--kernel", arguments->source.kernel, "its name, extern \"C\" in CUDA C++")
       ->required();
   const auto dims = [&](const char* name, std::vector<std::uint32_t>& to, const char* help) {
@@ -217,6 +219,7 @@ void add_emulate(CLI::App& app, Action& action) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("-I,--include", arguments->source.include, "a folder of headers")
+      ->type_name("FOLDER")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command

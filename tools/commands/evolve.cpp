@@ -20,9 +20,11 @@
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/shell.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace fa_tune::commands {
 namespace {
@@ -163,7 +165,9 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
   if (!community::looks_like_t1(text)) {
     if (!arguments.reference.empty() || !arguments.target.empty())
       throw UserError("--reference and --target are for T1 files: a space names its own");
-    return space::with_settings(space::load_space_file(arguments.space, root), arguments.settings);
+    return for_device(
+        space::with_settings(space::load_space_file(arguments.space, root), arguments.settings),
+        arguments.device, root);
   }
   if (arguments.reference.empty())
     throw UserError(path.string() +
@@ -179,7 +183,7 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
     log_info(
         "the reference is the kernel itself, with its default config: a search proves that all "
         "configs compute the same as that one, and no more");
-  return space::with_settings(file, arguments.settings);
+  return for_device(space::with_settings(file, arguments.settings), arguments.device, root);
 }
 
 void tell_sources(const tuner::TuningTask& task) {
@@ -237,15 +241,15 @@ int evolve_command(const EvolveArguments& arguments) {
   std::signal(SIGTERM, on_interrupt);
   tuner::EvolveResult result;
   {
-    Progress progress(options, to_text(device.times));
+    terminal::Progress progress(options, to_text(device.times), stop_asked);
     result = tuner::evolve(task, devices, session.compiler(), store, options, progress, stop_asked);
   }
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
                                               : summarize(task, store, result, arguments.db));
-  const std::string resume =
-      fmt::format("fa-tune evolve --db {} --device {} --resume {}{}", arguments.db,
-                  arguments.device, result.run, arguments.proposer ? " --proposer '...'" : "");
+  const std::string resume = fmt::format(
+      "{} evolve --db {} --device {} --resume {}{}", program_name(), shell_word(arguments.db),
+      shell_word(arguments.device), result.run, arguments.proposer ? " --proposer '...'" : "");
   if (!result.trouble.empty())
     throw MachineError(result.trouble + "; all finished trials are kept. Go on with: " + resume);
   if (result.device_lost)
@@ -257,8 +261,8 @@ int evolve_command(const EvolveArguments& arguments) {
   if (result.finals_left)
     log_info("no finals were held: these are screens. Hold them with: {}", resume);
   if (result.counts.passed == 0) {
-    log_warning("no variant passed; see the reasons with: fa-tune failures --run {} --db {}",
-                result.run, arguments.db);
+    log_warning("no variant passed; see the reasons with: {} failures --run {} --db {}",
+                program_name(), result.run, shell_word(arguments.db));
     return 1;
   }
   return 0;
@@ -272,29 +276,34 @@ void add_evolve(CLI::App& app, Action& action) {
       "search a space for its fastest correct kernel; a source may compile for 60 s, a launch last "
       "10 s on a GPU and 10^10 instructions on the emulator");
   auto arguments = std::make_shared<EvolveArguments>();
-  command->add_option("--space", arguments->space,
-                      "space file, as a path or a name in search_spaces");
+  command
+      ->add_option("--space", arguments->space, "space file, as a path or a name in search_spaces")
+      ->type_name("SPACE");
   command->add_option("--set", arguments->settings,
                       "search it for another problem, as in --set shape.L=4096 --set causal=true: "
                       "what its file says under `problem`, and what it could");
-  command->add_option("--reference", arguments->reference,
-                      "of a T1 file: a CUDA file with a plain kernel that computes the same; or "
-                      "self, its own kernel with the default config");
+  command
+      ->add_option("--reference", arguments->reference,
+                   "of a T1 file: a CUDA file with a plain kernel that computes the same; or "
+                   "self, its own kernel with the default config")
+      ->type_name("FILE");
   command->add_option("--target", arguments->target,
                       "of a T1 file: the device profile whose limits hold; h100 if not given");
   add_db_option(*command, arguments->db, "database to write");
   command
       ->add_option(
           "--device", arguments->device,
-          "auto, cuda:N, or emulator:PROFILE (l4, a100, h100, h200); several of one kind search "
+          "auto, cuda:N, or emulator:PROFILE (`doctor` lists them); several of one kind search "
           "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
+      ->type_name("DEVICE")
       ->capture_default_str();
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");
-  command->add_option("--strategy", arguments->strategy,
-                      fmt::format("how to search: {}; evolve if not given",
-                                  fmt::join(search::strategy_names(), ", ")));
+  command
+      ->add_option("--strategy", arguments->strategy,
+                   "how to search, with options as in evolve:presets=off; evolve if not given")
+      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")));
   command->add_option("--proposer", arguments->proposer,
                       "a command that proposes configs, asked over its standard input and output");
   command

@@ -15,6 +15,7 @@
 #include "engine/util/gzip.hpp"
 #include "engine/util/json_limits.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/shell.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
 #include "tools/commands/session.hpp"
@@ -202,8 +203,8 @@ int export_command(const ExportArguments& arguments) {
     facts.any_size =
         exports::any_size_json(any_size_of(store, facts.trial, arguments.gate_on)).dump();
   write_file(arguments.out, report::export_text(facts));
-  log_info("trial {} is in {}; gate it there with: fa-tune verify {}", facts.trial, arguments.out,
-           arguments.out);
+  log_info("trial {} is in {}; gate it there with: {} verify {}", facts.trial, arguments.out,
+           program_name(), shell_word(arguments.out));
   return 0;
 }
 
@@ -213,14 +214,18 @@ void add_export(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("export", "write winners for programs to use, or a run as a table");
   auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("kernels", arguments->kernels,
-                      "trials, or exported .cu files; if not given the best trial, with torch and "
-                      "header that of each shape and device");
+  command
+      ->add_option("kernels", arguments->kernels,
+                   "trials, or exported .cu files; if not given the best trial, with torch and "
+                   "header that of each shape and device")
+      ->type_name("FILE");
   arguments->filters.add_to(*command);
   command->add_option("--trial", arguments->trial, "this trial; the best one if not given");
-  command->add_option("--portfolio", arguments->portfolio,
-                      "header, torch: the kernels that 'fa-tune portfolio --out' chose, each for "
-                      "its shapes");
+  command
+      ->add_option("--portfolio", arguments->portfolio,
+                   "header, torch: the kernels that 'fa-tune portfolio --out' chose, each for "
+                   "its shapes")
+      ->type_name("FILE");
   command
       ->add_option(
           "--as", arguments->form,
@@ -238,6 +243,7 @@ void add_export(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--out", arguments->out, "file to write; a table is packed where it ends in .gz")
+      ->type_name("FILE")
       ->required();
   act(*command, action, arguments, export_command);
 }

@@ -34,7 +34,7 @@ std::string shape_json(const std::string& text) {
 }  // namespace
 
 void Filters::add_to(CLI::App& command) {
-  command.add_option("--db", db, "database to read")->capture_default_str();
+  command.add_option("--db", db, "database to read")->type_name("FILE")->capture_default_str();
   command.add_option("--space", filter.space, "only trials of this space");
   command.add_option("--device", filter.device,
                      "only trials of this device (cuda:0, emulator:l4, or its name)");

@@ -92,8 +92,10 @@ int finals(const FinalsArguments& arguments) {
       tuner::hold_finals(task, session.device(), session.pool(), emulator_in_worker(root),
                          finalists, seed, arguments.suites, stop,
                          {.failed = [&](const db::TrialRow& trial) { failed.push_back(trial); },
-                          .step = [](const std::string& step, int done,
-                                     int of) { log_info("{} {} of {}", step, done, of); }});
+                          .step =
+                              [](const std::string& step, int done, int of) {
+                                if (done > 0) log_info("{} {} of {}", step, done, of);
+                              }});
   if (!round.over) throw MachineError("the device was lost in the finals");
   print(round, failed, run, device, seed, arguments.format == "json");
   return round.rows.empty() ? 1 : 0;

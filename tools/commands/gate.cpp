@@ -30,13 +30,15 @@ struct GateArguments {
 
 // All that ship, in the order of their names, if none was asked for.
 std::vector<space::SpaceFile> load_spaces(const std::vector<std::string>& names,
+                                          const std::string& device,
                                           const std::filesystem::path& root) {
   std::set<std::string> chosen(names.begin(), names.end());
   if (chosen.empty())
     for (const auto& file : std::filesystem::directory_iterator(root / "search_spaces"))
       if (file.path().extension() == ".yaml") chosen.insert(file.path().string());
   std::vector<space::SpaceFile> spaces;
-  for (const std::string& name : chosen) spaces.push_back(space::load_space_file(name, root));
+  for (const std::string& name : chosen)
+    spaces.push_back(for_device(space::load_space_file(name, root), device, root));
   return spaces;
 }
 
@@ -100,7 +102,7 @@ std::string json(const tuner::SelfTestResult& result, const GateArguments& argum
 int run_self_test(const GateArguments& given) {
   GateArguments arguments = given;
   const auto root = require_root();
-  const auto spaces = load_spaces(arguments.spaces, root);
+  const auto spaces = load_spaces(arguments.spaces, arguments.device, root);
   const auto compiler = open_compiler();
   arguments.options.emulator = emulator_in_worker(root);
   if (arguments.seed) arguments.options.seed = *arguments.seed;
@@ -139,8 +141,10 @@ void add_gate(CLI::App& app, Action& action) {
   auto* command = gate->add_subcommand(
       "selftest", "prove it: planted faults and cheats must fail, correct kernels pass");
   auto arguments = std::make_shared<GateArguments>();
-  command->add_option("--space", arguments->spaces,
-                      "spaces whose templates and configs are taken; all that ship if not given");
+  command
+      ->add_option("--space", arguments->spaces,
+                   "spaces whose templates and configs are taken; all that ship if not given")
+      ->type_name("SPACE");
   add_device_option(*command, arguments->device);
   command->add_option("--variants", arguments->options.variants, "correct kernels to draw")
       ->check(CLI::Range(0, 1'000'000))

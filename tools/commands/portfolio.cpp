@@ -195,7 +195,8 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
-  command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio");
+  command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio")
+      ->type_name("FILE");
   add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and clocks; fresh if not given");
   act(*command, action, arguments, portfolio);

@@ -164,17 +164,22 @@ void add_profile(CLI::App& app, Action& action) {
       "GPU, by the emulator's model without one");
   auto arguments = std::make_shared<ProfileArguments>();
   command->add_option("trial", arguments->kernel, "a trial's number, or an exported .cu file")
+      ->type_name("FILE")
       ->required();
   add_db_option(*command, arguments->db, "database of the trial, which keeps its profile");
   add_device_option(*command, arguments->device);
   command
       ->add_option("--with", arguments->with, "ncu or emulator; what suits the device if not given")
       ->check(CLI::IsMember({"ncu", "emulator"}));
-  command->add_option("--ncu", arguments->ncu,
-                      "Nsight Compute's program; else FA_TUNE_NCU, PATH, CUDA_HOME/bin, "
-                      "/usr/local/cuda*/bin and /opt/nvidia are looked through");
-  command->add_option("--ncu-output", arguments->ncu_output,
-                      "a file for what Nsight Compute prints, read or not");
+  command
+      ->add_option("--ncu", arguments->ncu,
+                   "Nsight Compute's program; else FA_TUNE_NCU, PATH, CUDA_HOME/bin, "
+                   "/usr/local/cuda*/bin and /opt/nvidia are looked through")
+      ->type_name("FILE");
+  command
+      ->add_option("--ncu-output", arguments->ncu_output,
+                   "a file for what Nsight Compute prints, read or not")
+      ->type_name("FILE");
   add_format_option(*command, arguments->format, {"table", "json"});
   add_seed(*command, arguments->seed, "of the inputs; fresh if not given");
   act(*command, action, arguments, profile_command);

@@ -278,9 +278,11 @@ void add_replay(CLI::App& app, Action& action) {
   command
       ->add_option("tables", arguments->tables,
                    "Kernel Tuner cachefiles or T4 files, plain or gzip, whole or cut short")
+      ->type_name("FILE")
       ->required();
   command->add_option("--strategy", arguments->strategy, "name, or name:option=value,...");
-  command->add_option("--trace", arguments->traces, "also score recorded runs (CSV) on the tables");
+  command->add_option("--trace", arguments->traces, "also score recorded runs (CSV) on the tables")
+      ->type_name("FILE");
   command->add_option("--seeds", arguments->seeds, "runs a table")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
@@ -294,15 +296,18 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--ahead", arguments->ahead, "batches asked for before the last is told")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000));
-  command->add_option("--earlier", arguments->earlier,
-                      "tables on which each run first searches, to learn from it (evolve does)");
+  command
+      ->add_option("--earlier", arguments->earlier,
+                   "tables on which each run first searches, to learn from it (evolve does)")
+      ->type_name("FILE");
   command
       ->add_option("--earlier-evaluations", arguments->earlier_evaluations,
                    "how long it searches there")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000'000));
   command->add_option("--jobs", arguments->jobs, "threads")->check(CLI::Range(1, 1024));
-  command->add_option("--curve", arguments->curve, "file for the best so far over time, as CSV");
+  command->add_option("--curve", arguments->curve, "file for the best so far over time, as CSV")
+      ->type_name("FILE");
   add_format_option(*command, arguments->format, {"table", "json"});
   act(*command, action, arguments, replay_command);
 }

@@ -97,13 +97,17 @@ void add_report(CLI::App& app, Action& action) {
       app.add_subcommand("report", "write a run as one HTML page that needs no network");
   auto arguments = std::make_shared<ReportArguments>();
   command->add_option("run", arguments->run, "the run's number")->required();
-  command->add_option("--out", arguments->out, "the file to write")->required();
+  command->add_option("--out", arguments->out, "the file to write")->type_name("FILE")->required();
   add_db_option(*command, arguments->db);
-  command->add_option("--ablation", arguments->ablation,
-                      "what 'ablate --format json' wrote of one of the run's trials");
-  command->add_option("--beside", arguments->beside,
-                      "a race of one of the run's kernels beside others', which "
-                      "tools/bench/sdpa.py or tools/bench/examples wrote");
+  command
+      ->add_option("--ablation", arguments->ablation,
+                   "what 'ablate --format json' wrote of one of the run's trials")
+      ->type_name("FILE");
+  command
+      ->add_option("--beside", arguments->beside,
+                   "a race of one of the run's kernels beside others', which "
+                   "tools/bench/sdpa.py or tools/bench/examples wrote")
+      ->type_name("FILE");
   add_price(*command, arguments->price);
   act(*command, action, arguments, report);
 }

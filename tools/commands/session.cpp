@@ -1,6 +1,14 @@
 #include "tools/commands/session.hpp"
 
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/core.h>
+
 #include "engine/gate/reference_run.hpp"
+#include "engine/space_file/space_settings.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 
@@ -46,6 +54,35 @@ std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device&
       },
       [&compiler](const kernel::CompileRequest& request) { return compiler.compile(request); },
       stop);
+}
+
+space::SpaceFile for_device(const space::SpaceFile& file, const std::string& names,
+                            const std::filesystem::path& root) {
+  if (file.target != space::kAutoTarget) return file;
+  constexpr std::string_view kEmulator = "emulator:";
+  if (names.starts_with(kEmulator)) {
+    const std::string rest = names.substr(kEmulator.size());
+    const auto profile = device::load_profile(rest.substr(0, rest.find_first_of("*,")), root);
+    log_info("the target is {}", profile.title);
+    return space::with_target(file, profile.name);
+  }
+  const auto gpus = worker::list_gpus_in_worker();
+  const std::string first = names.substr(0, names.find(','));
+  const bool any = first == "auto" || first == "cuda:all";
+  const auto gpu = std::ranges::find_if(
+      gpus, [&](const device::DeviceInfo& each) { return any || each.id == first; });
+  if (gpu == gpus.end())
+    throw UserError(
+        fmt::format("{}target: auto takes the GPU that is there, and there is none: "
+                    "--device emulator:PROFILE chooses one",
+                    prefix(file.target_mark)));
+  const auto profile = device::profile_of_device(gpu->name, gpu->arch, gpu->sms, root);
+  if (!profile)
+    throw UserError(
+        fmt::format("{}target: auto: no profile of search_spaces/devices is for {} ({})",
+                    prefix(file.target_mark), gpu->name, gpu->arch));
+  log_info("the target is {}, for {}", profile->title, gpu->name);
+  return space::with_target(file, profile->name);
 }
 
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root) {

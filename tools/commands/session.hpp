@@ -11,6 +11,7 @@
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/problem/reference.hpp"
+#include "engine/space_file/space_file.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
 namespace fa_tune::commands {
@@ -55,6 +56,12 @@ std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device&
                                                            const device::DeviceProfile& target,
                                                            const std::filesystem::path& root,
                                                            const std::atomic<bool>* stop = nullptr);
+
+// A space whose target is `auto`, for the device that `names` stands for: it gets the profile of that
+// GPU or of that emulator; one that names its target is left as it is. Throws UserError where there
+// is neither, or no profile.
+space::SpaceFile for_device(const space::SpaceFile& file, const std::string& names,
+                            const std::filesystem::path& root);
 
 // For kernels that finals look at on an emulator: in processes of their own.
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root);

@@ -16,19 +16,22 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/session.hpp"
 
 namespace fa_tune::commands {
 namespace {
 
 struct SpaceArguments {
   std::string space;
+  std::string device = "auto";
   int count = 1;
   std::optional<std::uint64_t> seed;
 };
 
-tuner::TuningTask open_yaml(const std::filesystem::path& path) {
+tuner::TuningTask open_yaml(const std::filesystem::path& path, const std::string& device) {
   const auto root = require_root();
-  return tuner::open_task(space::load_space_file(path.string(), root), root);
+  return tuner::open_task(for_device(space::load_space_file(path.string(), root), device, root),
+                          root);
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
@@ -36,7 +39,7 @@ space::Space open(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
   return community::looks_like_t1(text) ? space::Space::build(community::parse_t1(text, path).parts)
-                                        : open_yaml(path).space;
+                                        : open_yaml(path, arguments.device).space;
 }
 
 void print_counts(const space::Space& space) {
@@ -85,7 +88,7 @@ int check(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
   if (community::looks_like_t1(text)) return check_t1(text, path);
-  const tuner::TuningTask task = open_yaml(path);
+  const tuner::TuningTask task = open_yaml(path, arguments.device);
   tell(tuner::check_sources(task));
   tell(tuner::check_launches(task));
   fmt::print("{}: good\n", task.file.path.string());
@@ -119,7 +122,11 @@ void add_space(CLI::App& app, Action& action) {
     auto* sub = command->add_subcommand(name, help);
     sub->add_option("space", arguments->space,
                     "space file or T1 file, as a path or a name in search_spaces")
+        ->type_name("SPACE")
         ->required();
+    sub->add_option("--device", arguments->device, "for a space whose target is auto: which")
+        ->type_name("DEVICE")
+        ->capture_default_str();
     act(*sub, action, arguments, run);
     return sub;
   };

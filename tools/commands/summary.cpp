@@ -10,6 +10,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
+#include "engine/util/shell.hpp"
 
 namespace fa_tune::commands {
 namespace {
@@ -43,6 +44,19 @@ std::string compared(const db::TrialRow& best, const db::TrialRow& other) {
   const double mine = (finals ? best.final_time->us : best.screen_time->us).value;
   const double theirs = (finals ? other.final_time->us : other.screen_time->us).value;
   return fmt::format("{:>9.2f} us  {:>7.2f}x", theirs, theirs / mine);
+}
+
+std::string known_best_line(const tuner::KnownBest& known, double best_us) {
+  const std::string name = fmt::format("  known best of this space, {}: ", known.name);
+  if (!known.ratio) return name + known.message + "\n";
+  const Interval& ratio = *known.ratio;
+  // The run's time over the known one's.
+  const double times = 1 / ratio.value;
+  std::string text = name + fmt::format("{:.2f} us; this run's best takes {:.3f} times as long",
+                                        best_us * ratio.value, times);
+  if (known_end(ratio.low) && known_end(ratio.high))
+    text += fmt::format(" [{:.3f}, {:.3f}]", 1 / ratio.high, 1 / ratio.low);
+  return text + "\n";
 }
 
 }  // namespace
@@ -83,20 +97,22 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
                 : fmt::format("  against preset {:<12} {}: {}\n", preset.name,
                               to_text(found->outcome), found->message);
   }
+  for (const tuner::KnownBest& known : result.known_best) text += known_best_line(known, us.value);
   if (const auto plain = store.plain_kernel(result.run)) {
     const auto times = report::times_as_fast(best, *plain);
     text += times ? fmt::format("  against the plain kernel   {:>11.2f} us  {:>7.2f}x\n",
                                 plain->time->us.value, *times)
                   : fmt::format("  {}\n", report::beside_plain(best, *plain, run->time_kind));
   }
-  text += fmt::format(
-      "\nnext:\n"
-      "  fa-tune best --run {2} --db {0}\n"
-      "  fa-tune show {1} --db {0}\n"
-      "  fa-tune profile {1} --db {0}\n"
-      "  fa-tune export {1} --db {0} --out winner.cu\n"
-      "  fa-tune verify winner.cu\n",
-      db, best.id, result.run);
+  if (is_logged(LogLevel::warning))
+    text += fmt::format(
+        "\nnext:\n"
+        "  {3} best --run {2} --db {0}\n"
+        "  {3} show {1} --db {0}\n"
+        "  {3} profile {1} --db {0}\n"
+        "  {3} export {1} --db {0} --out winner.cu\n"
+        "  {3} verify winner.cu\n",
+        shell_word(db), best.id, result.run, program_name());
   return text;
 }
 
@@ -114,6 +130,11 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
             {"time_us", report::interval_json(*report::shown_time(trial))}};
     best["time_us"]["kind"] = run->time_kind;
   }
+  Json known = Json::array();
+  for (const tuner::KnownBest& each : result.known_best)
+    known.push_back({{"name", each.name},
+                     {"ratio", each.ratio ? report::interval_json(*each.ratio) : Json()},
+                     {"message", each.message}});
   const tuner::RunCounts& counts = result.counts;
   const Json json = {
       {"run", result.run},
@@ -127,6 +148,7 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
       {"best", best},
       {"baseline_us", counts.baseline ? Json(counts.baseline->screen_time->us.value) : Json()},
       {"plain_us", plain && plain->time ? Json(plain->time->us.value) : Json()},
+      {"known_best", known},
       {"breakdown", to_json(result.breakdown)}};
   return json.dump(2) + "\n";
 }

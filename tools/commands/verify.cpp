@@ -138,7 +138,7 @@ int verify(const VerifyArguments& arguments) {
 void add_verify(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("verify", "gate a kernel again, on fresh inputs");
   auto arguments = std::make_shared<VerifyArguments>();
-  command->add_option("file", arguments->file, "an exported .cu file");
+  command->add_option("file", arguments->file, "an exported .cu file")->type_name("FILE");
   command->add_option("--trial", arguments->trial, "a trial of the database instead");
   add_db_option(*command, arguments->db);
   add_device_option(*command, arguments->device);

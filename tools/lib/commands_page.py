@@ -25,7 +25,7 @@ def sections(text):
     """What is said first, the line of usage, and by title rows of name and meaning."""
     said, usage, rows, current = [], "", {}, None
     for line in text.splitlines():
-        title = re.fullmatch(r"(\w+):", line)
+        title = re.fullmatch(r"(\w.*):", line)
         if title:
             current = rows.setdefault(title[1], [])
         elif line.startswith("Usage: "):
@@ -38,6 +38,11 @@ def sections(text):
             name, _, meaning = line.strip().partition("  ")
             current.append([name, meaning.strip()])
     return " ".join(said).strip(), usage, rows
+
+
+def commands(rows):
+    """Those that a help lists, which may be in groups."""
+    return [each for title, listed in rows.items() if title not in ("Positionals", "Options") for each in listed]
 
 
 def row(name, meaning):
@@ -54,7 +59,7 @@ def described(program, *command):
     shown = [each for each in shown if not each[0].startswith("-h,--help")]
     if shown:
         out += ["| argument | means |", "| --- | --- |", *(row(*each) for each in shown), ""]
-    inner = [name for name, _ in rows.get("Subcommands", [])]
+    inner = [name for name, _ in commands(rows)]
     return out if not inner else [line for name in inner for line in described(program, *command, name)]
 
 
@@ -66,7 +71,7 @@ def page(program, old):
     _, _, rows = sections(help_of(program))
     out = ["| argument of every command | means |", "| --- | --- |"]
     out += [row(*each) for each in rows["Options"] if not each[0].startswith("--version")] + [""]
-    for name, _ in rows["Subcommands"]:
+    for name, _ in commands(rows):
         out += described(program, name)
     return before + BEGIN + "\n" + "\n".join(out) + END + after
 

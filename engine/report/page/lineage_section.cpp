@@ -61,9 +61,8 @@ std::string tree(const RunFacts& facts, const std::string& label, double width) 
     if (trial == nullptr) continue;
     const auto [x, y] = place(*trial);
     const auto us = screen_of(facts, id);
-    svg.circle(
-        x, y, on_line.contains(id) ? 4.5 : 3.5, on_line.contains(id) ? "node main" : "node",
-        fmt::format("trial {}: {}", trial->number, us ? facts.time_words(*us) : trial->finding));
+    svg.circle(x, y, on_line.contains(id) ? 4.5 : 3.5, on_line.contains(id) ? "node main" : "node",
+               fmt::format("trial {}: {}", trial->id, us ? facts.time_words(*us) : trial->finding));
   }
   return svg.markup();
 }
@@ -78,9 +77,9 @@ std::string step_item(const RunFacts& facts, const LineageStep& step,
     const char* css = change < -kShown ? "gain good" : change > kShown ? "gain bad" : "gain";
     gain = text_element("span", gain_text(parent_us, us), css);
   }
-  std::string item =
-      gain + text_element("b", us ? time_text(us) + " us" : step.trial.finding) +
-      escaped(fmt::format(" · trial {}, {}", step.trial.number, step.trial.operation)) + "<br/>";
+  std::string item = gain + text_element("b", us ? time_text(us) + " us" : step.trial.finding) +
+                     escaped(fmt::format(" · trial {}, {}", step.trial.id, step.trial.operation)) +
+                     "<br/>";
   if (step.parents.empty()) {
     item += text_element("span", settings_text(step.trial.config_json), "small");
     return element("li", item);
@@ -89,8 +88,8 @@ std::string step_item(const RunFacts& facts, const LineageStep& step,
   for (std::size_t i = 1; i < step.parents.size(); ++i) {
     const db::TrialRow* other = facts.trial(step.parents[i].parent);
     if (other != nullptr)
-      item += "<br/>" +
-              text_element("span", fmt::format("other parent: trial {}", other->number), "small");
+      item +=
+          "<br/>" + text_element("span", fmt::format("other parent: trial {}", other->id), "small");
   }
   return element("li", item);
 }
@@ -110,7 +109,7 @@ std::string lineage_section(const RunFacts& facts) {
     body = text_element(
         "p",
         fmt::format("The winner, trial {}, has no parents: it is a preset or was drawn at random.",
-                    facts.winner->number));
+                    facts.winner->id));
   } else {
     const auto first = screen_of(facts, facts.line.front().trial.id);
     const auto last = screen_of(facts, facts.line.back().trial.id);
@@ -120,7 +119,7 @@ std::string lineage_section(const RunFacts& facts) {
         "{} of the winner by number and time; the thick line is the main one, from trial {} to {} "
         "in {} step{}{}.",
         ancestors == 1 ? "The one ancestor" : fmt::format("All {} ancestors", ancestors),
-        facts.line.front().trial.number, facts.winner->number, steps, steps == 1 ? "" : "s",
+        facts.line.front().trial.id, facts.winner->id, steps, steps == 1 ? "" : "s",
         first && last ? ", gain " + gain_text(first, last) : "");
     body = figure(caption, [&](double width) { return tree(facts, caption, width); });
   }

@@ -32,7 +32,7 @@ std::string best_table(const RunFacts& facts) {
   heads.insert(heads.end(), {"registers", "spilled"});
   std::vector<std::vector<std::string>> rows = {heads};
   for (const db::TrialRow& trial : facts.best) {
-    std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.number),
+    std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.id),
                                     time_text(shown_us(trial))};
     if (facts.measured()) row.push_back(interval_text(*shown_time(trial)));
     if (raced) {
@@ -80,8 +80,7 @@ std::string preset_bars(const RunFacts& facts, const db::TrialRow& winner) {
     }
   }
   if (rivals.empty()) return failed;
-  std::vector<Bar> bars = {
-      {fmt::format("trial {}, the winner", winner.number), 1, "1.00", "", true}};
+  std::vector<Bar> bars = {{fmt::format("trial {}, the winner", winner.id), 1, "1.00", "", true}};
   for (const Rival& rival : rivals)
     bars.push_back({rival.name, rival.factor, fmt::format("{:.2f}", rival.factor), "", false});
   const std::string caption = fmt::format(
@@ -97,7 +96,7 @@ std::string rival_bars(const RunFacts& facts) {
   if (!facts.extras.beside) return "";
   const RivalRace& race = *facts.extras.beside;
   const db::TrialRow* own = facts.trial_of(race.config.to_json());
-  std::vector<Bar> bars = {{own == nullptr ? "fa-tune" : fmt::format("trial {}", own->number), 1,
+  std::vector<Bar> bars = {{own == nullptr ? "fa-tune" : fmt::format("trial {}", own->id), 1,
                             time_text(race.us) + " us", "", true}};
   for (const Rival& rival : race.rivals)
     bars.push_back({rival.name, rival.factor,

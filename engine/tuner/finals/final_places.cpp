@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/measure/timing.hpp"
+#include "engine/report/rows.hpp"
 
 namespace fa_tune::tuner {
 
@@ -45,8 +46,7 @@ std::vector<db::FinalRow> final_places(const std::vector<db::TrialRow>& trials,
     const db::TrialRow& trial = *entry.trial;
     const bool tied = entry.row.tied_first;
     const double figure = tied ? entry.row.ratio.value : entry.row.rank_us;
-    return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, trial.registers,
-                      trial.static_shared_bytes + trial.dynamic_shared_bytes, trial.number);
+    return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, report::frugality(trial));
   });
   std::vector<db::FinalRow> rows;
   for (Entry& entry : entries) {

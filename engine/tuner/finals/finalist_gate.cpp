@@ -10,13 +10,20 @@
 #include "engine/util/random.hpp"
 
 namespace fa_tune::tuner {
+namespace {
+
+// Thrown from between two cases, past the gate.
+struct Stopped {};
+
+}  // namespace
 
 FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
                            kernel::CompilePool& pool, std::uint64_t seed,
-                           const std::vector<std::string>& suites)
+                           const std::vector<std::string>& suites, const std::atomic<bool>& stop)
     : task_(task),
       device_(device),
       pool_(pool),
+      stop_(stop),
       truth_(*task.problem, problem::Truth::thorough),
       input_cache_(device),
       timer_(*task.problem, task.target, device, truth_, derive_seed(seed, "final time"),
@@ -33,7 +40,12 @@ FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
 
 FinalVerdict FinalistGate::check(const db::TrialRow& trial) {
   FinalVerdict verdict;
-  const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
+  Attempt ended;
+  try {
+    ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
+  } catch (const Stopped&) {
+    return {.stopped = true};
+  }
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
   verdict.lost = ended.lost;
   return verdict;
@@ -58,11 +70,14 @@ void FinalistGate::finish_preparing() const {
 FinalVerdict FinalistGate::try_out(const db::TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
-  gate::Verdict verdict =
-      gate::Gate(device_, truth_, &input_cache_).check(variant->binder(), cases_);
+  const auto bind = [this, binder = variant->binder()](const Constants& shape) {
+    if (stop_) throw Stopped();
+    return binder(shape);
+  };
+  gate::Verdict verdict = gate::Gate(device_, truth_, &input_cache_).check(bind, cases_);
   // At the timed shape once without anything kept on the device.
   if (verdict.passed() && input_cache_.usable() && !apart_.empty())
-    verdict = gate::Gate(device_, truth_).check(variant->binder(), apart_);
+    verdict = gate::Gate(device_, truth_).check(bind, apart_);
   const auto failed = [](const Rejection& rejection) {
     return FinalVerdict{.measured = std::unexpected(rejection)};
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <expected>
 #include <map>
@@ -18,7 +19,8 @@ namespace fa_tune::tuner {
 
 // What came of one finalist that was gated and timed alone.
 struct FinalVerdict {
-  bool lost = false;  // the device was lost, which says nothing of the finalist
+  bool lost = false;     // the device was lost, which says nothing of the finalist
+  bool stopped = false;  // `stop` was set, which says nothing either
   std::expected<measure::Measurement, Rejection> measured = {};
   std::optional<measure::Measurement> cold = {};  // with a cold cache, on a device that measures
 };
@@ -27,9 +29,10 @@ struct FinalVerdict {
 // trial has seen, and times each with its proof (ValidatedTimer).
 class FinalistGate {
  public:
-  // All must outlive it. `suites` are names; all suites if empty.
+  // All must outlive it. `suites` are names; all suites if empty. `stop` is read before each case.
   FinalistGate(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
-               std::uint64_t seed, const std::vector<std::string>& suites);
+               std::uint64_t seed, const std::vector<std::string>& suites,
+               const std::atomic<bool>& stop);
 
   // Begins to compile a finalist for all of its cases, and returns at once.
   void prepare(const db::TrialRow& trial);
@@ -44,6 +47,7 @@ class FinalistGate {
   const TuningTask& task_;
   device::Device& device_;
   kernel::CompilePool& pool_;
+  const std::atomic<bool>& stop_;
   gate::TruthCache truth_;
   std::vector<gate::GateCase> cases_;
   std::vector<gate::GateCase> apart_;  // of them, those that are run again without the input cache

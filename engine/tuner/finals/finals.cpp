@@ -48,6 +48,7 @@ FinalRace race_standing(const TuningTask& task, device::Device& device, kernel::
   for (const db::TrialRow& trial : standing)
     configs.push_back(Config::from_json(trial.config_json));
   RaceSettings settings;
+  listener.step("raced", 0, settings.processes);
   settings.process_over = [&](int done) { listener.step("raced", done, settings.processes); };
   return race_finalists(task, device, pool, configs, baseline_of(task, standing), seed, stop,
                         settings);
@@ -94,6 +95,7 @@ bool sanitize_all(const TuningTask& task, const device::Device& device, kernel::
                   std::map<std::int64_t, SanitizerResult>& results) {
   constexpr std::chrono::milliseconds kPause{100};
   if (device.info().checks) return true;
+  listener.step("checked", 0, static_cast<int>(finalists.size()));
   SanitizerCheck check(task, device, pool, emulator, seed);
   std::vector<std::future<SanitizerResult>> under_way;
   for (const db::TrialRow& trial : finalists) {
@@ -122,12 +124,14 @@ bool predicted_finals(const TuningTask& task, device::Device& device, kernel::Co
                       db::Store& store, std::vector<db::TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
                       const std::atomic<bool>& stop) {
-  FinalistGate gate(task, device, pool, seed, suites);
+  FinalistGate gate(task, device, pool, seed, suites, stop);
   int done = 0;
   for (db::TrialRow& trial : finalists) {
     if (stop) return false;
     if (trial.stage != "final") {
+      listener.on_final_step("gated", done, 1);
       const FinalVerdict verdict = gate.check(trial);
+      if (verdict.stopped) return false;
       if (verdict.measured && !verdict.lost) {
         const db::FinalTime time{verdict.measured->time_us};
         take_figure(trial, time);
@@ -153,11 +157,12 @@ FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::C
                        const std::atomic<bool>& stop, const FinalsListener& listener) {
   FinalRound round;
   if (!device.renew()) return round;
-  FinalistGate gate(task, device, pool, seed, suites);
+  FinalistGate gate(task, device, pool, seed, suites, stop);
   for (const db::TrialRow& trial : finalists) gate.prepare(trial);
   std::map<std::int64_t, SanitizerResult> results;
   if (!sanitize_all(task, device, pool, emulator, finalists, seed, stop, listener, results))
     return round;
+  listener.step("gated", 0, static_cast<int>(finalists.size()));
   gate.finish_preparing();
   std::vector<db::TrialRow> standing;
   std::map<std::int64_t, FinalVerdict> verdicts;  // by trial
@@ -171,7 +176,7 @@ FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::C
       continue;
     }
     FinalVerdict verdict = gate.check(trial);
-    if (verdict.lost) return round;
+    if (verdict.lost || verdict.stopped) return round;
     listener.step("gated", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (!verdict.measured) {
       fail(trial, verdict.measured.error());

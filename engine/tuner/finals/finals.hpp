@@ -24,7 +24,7 @@ struct FinalRound {
 struct FinalsListener {
   std::function<void(const db::TrialRow&)> failed;
   // Steps: "checked" (by the emulator) and "gated" `done` of `of` kernels, "raced" in `done` of
-  // `of` processes.
+  // `of` processes. Each is told of when it begins, with 0 done.
   std::function<void(const std::string& step, int done, int of)> step;
 };
 

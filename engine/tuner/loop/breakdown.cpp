@@ -25,6 +25,15 @@ nlohmann::ordered_json to_json(const Breakdown& breakdown) {
                                       : nlohmann::ordered_json()}};
 }
 
+namespace {
+
+// Few a second have a digit more, and are not called none.
+std::string trials_a_second(double rate) {
+  return rate < 0.1 ? fmt::format("{:.3f}", rate) : fmt::format("{:.1f}", rate);
+}
+
+}  // namespace
+
 std::vector<std::string> describe(const Breakdown& b) {
   if (b.gated == 0 || b.wall_s <= 0) return {};
   const auto executor = static_cast<double>(b.devices.size());
@@ -34,10 +43,10 @@ std::vector<std::string> describe(const Breakdown& b) {
   const double for_compilers_s = std::max(0.0, b.idle_s - b.idle_for_engine_s);
   std::vector<std::string> lines = {
       fmt::format(
-          "{:.1f} trials/s, {:.1f}/s of them on {}: busy {:.0f}% (a trial: gate {:.1f} "
+          "{} trials/s, {}/s of them on {}: busy {:.0f}% (a trial: gate {:.1f} "
           "ms, time {:.1f} ms, other {:.1f} ms), waits {:.0f}% for compilers, {:.0f}% "
           "for the engine",
-          b.trials / b.wall_s, b.gated / b.wall_s,
+          trials_a_second(b.trials / b.wall_s), trials_a_second(b.gated / b.wall_s),
           b.devices.size() == 1 ? "the device" : fmt::format("{} devices", b.devices.size()),
           percent(b.busy_s, executor), each(b.gate_s, b.gated), each(b.time_s, b.gated),
           each(other_s, b.gated), percent(for_compilers_s, executor),

@@ -76,16 +76,27 @@ struct RunCounts {
 class EvolveListener {
  public:
   virtual ~EvolveListener() = default;
+  // The run has nothing to do until that is done: "compilers", "the device", ... It may say so again.
+  virtual void on_wait(const std::string& /*what*/) {}
   virtual void on_trial(const db::TrialRow& trial, const RunCounts& counts) = 0;
-  // A step of the finals, which take a while: see FinalsListener::step.
+  // A step of the finals, which take a while: see FinalsListener::step. Each begins with 0 done.
   virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
   virtual void on_final(const db::TrialRow& trial, int done, int of) = 0;
+};
+
+// A config that its space calls a known best, beside the run's best.
+struct KnownBest {
+  std::string name;
+  // Its time over that of the run's best; without ends where times are predicted.
+  std::optional<Interval> ratio;
+  std::string message;  // why there is none
 };
 
 struct EvolveResult {
   std::int64_t run = 0;
   RunCounts counts;
-  Breakdown breakdown;  // of this session's search
+  Breakdown breakdown;                // of this session's search
+  std::vector<KnownBest> known_best;  // of a run with a best
   bool interrupted = false;
   bool finals_left = false;  // they were not held (EvolveOptions::finals)
   bool device_lost = false;  // no device is left

@@ -77,6 +77,7 @@ void SearchLoop::run() {
         !ending() && compiled_ < entries_.size() && within_budget(entries_[compiled_].number);
     if (!trouble_.empty() || executor_.alive() == 0) break;
     if (executor_.under_way() == 0 && !awaits_compiler) break;
+    parts_.listener.on_wait(executor_.under_way() > 0 ? "the device" : "compilers");
     parts_.queue.run_pending();
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.

@@ -115,8 +115,9 @@ std::unique_ptr<KernelUnderTest> open_kernel(const std::string& text, const Kern
       const Config config = preset->config;
       return std::make_unique<ConfigUnderTest>("preset " + text, std::move(task), config);
     }
-    for (const space::Preset& preset : task.space.presets())
-      known += (known.empty() ? "" : ", ") + preset.name;
+    for (const auto* presets : {&task.space.presets(), &task.space.known_best()})
+      for (const space::Preset& preset : *presets)
+        known += (known.empty() ? "" : ", ") + preset.name;
   }
   throw UserError(fmt::format(
       "'{}' names no kernel: write an exported .cu file, a trial's ID, RUN:NUMBER{}", text,

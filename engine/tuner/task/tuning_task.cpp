@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/space/space_parts.hpp"
+#include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/error.hpp"
@@ -53,13 +54,15 @@ kernel::Template load_template(const space::SpaceFile& file, const std::string& 
   return kernel::Template::load(name, path);
 }
 
-std::vector<space::Preset> presets_for(const Constants& constants, const space::SpaceFile& file) {
+// Those that are meant for this problem.
+std::vector<space::Preset> presets_for(const Constants& constants,
+                                       const std::vector<space::Preset>& all) {
   const auto find = [&](const std::string& name) -> const Value* {
     const auto at = constants.find(name);
     return at == constants.end() ? nullptr : &at->second;
   };
   std::vector<space::Preset> presets;
-  for (const space::Preset& preset : file.presets)
+  for (const space::Preset& preset : all)
     if (!preset.when || preset.when->evaluate_bool(find)) presets.push_back(preset);
   return presets;
 }
@@ -130,6 +133,9 @@ TuningTask open_stored_task(const db::RunRow& run, const std::filesystem::path& 
 
 TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
   device::DeviceProfile target;
+  if (file.target == space::kAutoTarget)
+    throw UserError(prefix(file.target_mark) +
+                    "target: auto is the device of a search; name a profile here");
   try {
     target = device::load_profile(file.target, root);
   } catch (const UserError& error) {
@@ -144,7 +150,8 @@ TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
   parts.derived = file.derived;
   parts.constraints = file.constraints;
   parts.constants = scope_of(target, problem->complete(problem->shape()));
-  parts.presets = presets_for(parts.constants, file);
+  parts.presets = presets_for(parts.constants, file.presets);
+  parts.known_best = presets_for(parts.constants, file.known_best);
   std::vector<kernel::Template> templates;
   for (const auto& [name, manifest] : file.templates) {
     const Mark& mark = file.template_marks.at(name);

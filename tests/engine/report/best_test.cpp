@@ -1,6 +1,9 @@
 #include "engine/report/best.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/report/show.hpp"
@@ -84,6 +87,40 @@ TEST_CASE("best tells a person what the gate of a trial did not look at") {
   CHECK(best_table(best_trials(store, {})).ends_with("trials 1, 3: not gated at the timed size\n"));
   store.record_final(1, {80, 79, 81}, {80});
   CHECK(best_table(best_trials(store, {})).ends_with("trial 3: not gated at the timed size\n"));
+}
+
+TEST_CASE("the stable pick is the same in whatever order a run found what ties") {
+  struct Found {
+    int registers;
+    int shared_bytes;
+    const char* config;
+    double us;
+  };
+  const std::vector<Found> kernels = {{96, 1024, R"({"A":64,"B":2})", 80},
+                                      {96, 1024, R"({"A":64,"B":1})", 80},
+                                      {96, 2048, R"({"A":8,"B":1})", 80},
+                                      {128, 0, R"({"A":8,"B":2})", 80},
+                                      {16, 0, R"({"A":4,"B":1})", 80.5}};
+  std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+  for (int turn = 0; turn < 5; ++turn) {
+    const ScratchFolder folder;
+    Store store(folder / "a.db", Store::Mode::write);
+    const std::int64_t run = store.begin_run(a_run());
+    std::int64_t number = 0;
+    for (const std::size_t i : order) {
+      TrialRow trial = a_trial(run, ++number, kernels[i].us);
+      trial.registers = kernels[i].registers;
+      trial.static_shared_bytes = 0;
+      trial.dynamic_shared_bytes = kernels[i].shared_bytes;
+      trial.config_json = kernels[i].config;
+      store.record_trial(trial, {}, {}, fmt::format("kernel {}", i));
+    }
+    const auto pick = stable_pick(best_trials(store, {}));
+    REQUIRE(pick.size() == 1);
+    CHECK(pick.front().trial.config_json == R"({"A":64,"B":1})");
+    std::ranges::rotate(order, order.begin() + 1);
+  }
+  CHECK(stable_pick({}).empty());
 }
 
 TEST_CASE("best as JSON: exactly the documented keys, with their types") {

@@ -58,6 +58,7 @@ Space space_of(const SpaceFile& file) {
                        .derived = file.derived,
                        .constraints = file.constraints,
                        .presets = file.presets,
+                       .known_best = file.known_best,
                        .constants = {}});
 }
 
@@ -106,6 +107,27 @@ TEST_CASE("space file: what a good one says") {
   CHECK_FALSE(
       parse_space(replaced("budget: {trials: 120, minutes: 3}", "")).budget_trials.has_value());
   CHECK(parse_space(replaced("[16, 32", "[0.5, 32")).parameters[1].values[0] == Value(0.5));
+}
+
+TEST_CASE("space file: known bests are configs of the space, and no presets") {
+  const auto with = [](const std::string& lines) {
+    return parse(replaced("budget:", "known_best:\n" + lines + "budget:"));
+  };
+  const Space space =
+      space_of(with("  found: {template: mma, BLOCK_M: 64, STAGES: 3, SWIZZLE: true}\n"));
+  REQUIRE(space.known_best().size() == 1);
+  CHECK(space.known_best().front().config.to_json() ==
+        R"({"template":"mma","BLOCK_M":64,"STAGES":3,"SWIZZLE":true})");
+  CHECK(space.presets().size() == 1);
+  CHECK(space.preset("found") == space.known_best().data());
+  CHECK(space.hash() == space_of(parse(kGood)).hash());
+  const auto refusal = [&](const std::string& lines) {
+    return error_of([&] { space_of(with(lines)); });
+  };
+  CHECK(refusal("  found: {template: mma, BLOCK_M: 16, STAGES: 3, SWIZZLE: true}\n")
+            .find("known best 'found' is not valid") != std::string::npos);
+  CHECK(refusal("  fa2: {template: mma, BLOCK_M: 64, STAGES: 3, SWIZZLE: true}\n")
+            .find("known best 'fa2' is defined twice") != std::string::npos);
 }
 
 TEST_CASE("space file: a constraint may be Python's, as in T1 files") {

@@ -161,6 +161,22 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
   CHECK(lineage["whole.db"] == lineage["halved.db"]);
 }
 
+TEST_CASE("a known best is timed beside the run's, and no trial of it") {
+  const Whole& whole = whole_run(12);
+  REQUIRE(small().space.known_best().size() == 1);
+  const std::string known = small().space.known_best().front().config.to_json();
+  const auto found = whole.store.trials(1);
+  // Among those that presets and chance begin with.
+  for (std::size_t i = 0; i < 8; ++i) CHECK(found[i].config_json != known);
+  REQUIRE(whole.result.known_best.size() == 1);
+  const KnownBest& beside = whole.result.known_best.front();
+  CHECK(beside.name == "evolved");
+  CHECK(beside.message.empty());
+  REQUIRE(beside.ratio.has_value());
+  CHECK(beside.ratio->value > 0.5);
+  CHECK(beside.ratio->value < 2);
+}
+
 TEST_CASE("a run is the same for a seed, stopped or not, and never tries a config twice") {
   const Store& whole_store = whole_run().store;
   const EvolveResult& whole = whole_run().result;

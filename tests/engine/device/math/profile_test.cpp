@@ -55,6 +55,26 @@ TEST_CASE("the profiles that come with fa-tune load and agree with the public ra
   CHECK(h100.sms == 132);
   CHECK(h100.max_threads_per_sm == 2048);
   CHECK(h100.launch_us == 0.9);
+
+  // What the data sheets say of whole chips comes out of the rates of an SM.
+  const auto tensor_tflops = [](const char* name) {
+    const DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
+    return profile.sms * profile.tensor_f16_flop_per_clock_sm * profile.clock_mhz * 1e-6;
+  };
+  CHECK(tensor_tflops("rtx4090") == doctest::Approx(165.2).epsilon(0.02));
+  CHECK(tensor_tflops("l40s") == doctest::Approx(362).epsilon(0.02));
+  CHECK(tensor_tflops("rtx3090") == doctest::Approx(71).epsilon(0.02));
+  CHECK(tensor_tflops("a10") == doctest::Approx(125).epsilon(0.02));
+  CHECK(tensor_tflops("t4") == doctest::Approx(65).epsilon(0.02));
+  const auto fp32_tflops = [](const char* name) {
+    const DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
+    return 2 * profile.sms * profile.fma_f32_per_clock_sm * profile.clock_mhz * 1e-6;
+  };
+  CHECK(fp32_tflops("rtx4090") == doctest::Approx(82.6).epsilon(0.01));
+  CHECK(fp32_tflops("l40s") == doctest::Approx(91.6).epsilon(0.01));
+  CHECK(fp32_tflops("rtx3090") == doctest::Approx(35.6).epsilon(0.01));
+  CHECK(fp32_tflops("a10") == doctest::Approx(31.2).epsilon(0.01));
+  CHECK(fp32_tflops("t4") == doctest::Approx(8.1).epsilon(0.01));
 }
 
 TEST_CASE("facts are the limits, under the names of the fields, and the compute capability") {
@@ -68,9 +88,9 @@ TEST_CASE("facts are the limits, under the names of the fields, and the compute 
 }
 
 TEST_CASE("a profile that does not exist is answered with those that do") {
-  const std::string said = message("h10");
-  CHECK(has(said, "no device profile 'h10', did you mean 'h100'?"));
-  CHECK(has(said, "known: a100, h100, h200, l4"));
+  const std::string said = message("h1000");
+  CHECK(has(said, "no device profile 'h1000', did you mean 'h100'?"));
+  CHECK(has(said, "known: a10, a100, b200, h100, h200, l4, l40s, rtx3090, rtx4090, t4;"));
 }
 
 TEST_CASE("a profile is a device's by its model, then by its architecture and SMs") {
@@ -83,8 +103,16 @@ TEST_CASE("a profile is a device's by its model, then by its architecture and SM
   CHECK(name("NVIDIA H100 80GB HBM3", "sm_90", 132) == "h100");
   CHECK(name("NVIDIA GH200 480GB", "sm_90", 132) == "h100");
   CHECK(name("NVIDIA A100-SXM4-40GB", "sm_80", 108) == "a100");
-  CHECK(name("NVIDIA L40S", "sm_89", 142) == "l4");
-  CHECK(name("NVIDIA B200", "sm_100", 148) == "none");
+  CHECK(name("NVIDIA L4", "sm_89", 58) == "l4");
+  CHECK(name("NVIDIA L40S", "sm_89", 142) == "l40s");
+  CHECK(name("NVIDIA L40", "sm_89", 142) == "l40s");
+  CHECK(name("NVIDIA GeForce RTX 4090", "sm_89", 128) == "rtx4090");
+  CHECK(name("NVIDIA GeForce RTX 3090", "sm_86", 82) == "rtx3090");
+  CHECK(name("NVIDIA A10", "sm_86", 72) == "a10");
+  CHECK(name("NVIDIA A10G", "sm_86", 80) == "a10");
+  CHECK(name("Tesla T4", "sm_75", 40) == "t4");
+  CHECK(name("NVIDIA B200", "sm_100", 148) == "b200");
+  CHECK(name("NVIDIA GeForce RTX 5090", "sm_120", 170) == "none");
 }
 
 TEST_CASE("slips in a profile are answered with their place") {
