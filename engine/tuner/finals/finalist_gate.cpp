@@ -6,16 +6,11 @@
 
 #include "engine/gate/gate.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
+#include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/random.hpp"
 
 namespace fa_tune::tuner {
-namespace {
-
-// Thrown from between two cases, past the gate.
-struct Stopped {};
-
-}  // namespace
 
 FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
                            kernel::CompilePool& pool, std::uint64_t seed,
@@ -40,12 +35,7 @@ FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
 
 FinalVerdict FinalistGate::check(const db::TrialRow& trial) {
   FinalVerdict verdict;
-  Attempt ended;
-  try {
-    ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
-  } catch (const Stopped&) {
-    return {.stopped = true};
-  }
+  const Attempt ended = run_with_retry(device_, [&] { verdict = try_out(trial); });
   if (ended.charge) verdict = {.measured = std::unexpected(*ended.charge)};
   verdict.lost = ended.lost;
   return verdict;
@@ -71,7 +61,7 @@ FinalVerdict FinalistGate::try_out(const db::TrialRow& trial) {
   auto prepared = prepared_.extract(trial.id);
   const auto variant = prepared ? std::move(prepared.mapped()) : begin(trial);
   const auto bind = [this, binder = variant->binder()](const Constants& shape) {
-    if (stop_) throw Stopped();
+    if (stop_) throw Interrupted("interrupted between two cases of a finalist's gate");
     return binder(shape);
   };
   gate::Verdict verdict = gate::Gate(device_, truth_, &input_cache_).check(bind, cases_);

@@ -19,8 +19,7 @@ namespace fa_tune::tuner {
 
 // What came of one finalist that was gated and timed alone.
 struct FinalVerdict {
-  bool lost = false;     // the device was lost, which says nothing of the finalist
-  bool stopped = false;  // `stop` was set, which says nothing either
+  bool lost = false;  // the device was lost, which says nothing of the finalist
   std::expected<measure::Measurement, Rejection> measured = {};
   std::optional<measure::Measurement> cold = {};  // with a cold cache, on a device that measures
 };
@@ -38,6 +37,7 @@ class FinalistGate {
   void prepare(const db::TrialRow& trial);
   // Waits until all that is compiled.
   void finish_preparing() const;
+  // Throws Interrupted once `stop` is set.
   FinalVerdict check(const db::TrialRow& trial);
 
  private:

@@ -131,7 +131,6 @@ bool predicted_finals(const TuningTask& task, device::Device& device, kernel::Co
     if (trial.stage != "final") {
       listener.on_final_step("gated", done, 1);
       const FinalVerdict verdict = gate.check(trial);
-      if (verdict.stopped) return false;
       if (verdict.measured && !verdict.lost) {
         const db::FinalTime time{verdict.measured->time_us};
         take_figure(trial, time);
@@ -176,7 +175,7 @@ FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::C
       continue;
     }
     FinalVerdict verdict = gate.check(trial);
-    if (verdict.lost || verdict.stopped) return round;
+    if (verdict.lost) return round;
     listener.step("gated", static_cast<int>(i) + 1, static_cast<int>(finalists.size()));
     if (!verdict.measured) {
       fail(trial, verdict.measured.error());

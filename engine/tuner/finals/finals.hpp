@@ -46,7 +46,7 @@ FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::C
 // fails here has failed after all. Finals are not repeated if a stored race is of the very same
 // finalists. On a device that predicts, a second time would be the same number, so there only the
 // winner is gated again, and if it fails the next one. Returns false if the device was lost or
-// `stop` was set.
+// `stop` was set; throws Interrupted where that was noticed within a finalist's gate.
 bool run_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
                 const EmulatorOpener& emulator, db::Store& store, std::int64_t run,
                 std::uint64_t seed, const std::vector<std::string>& suites,
