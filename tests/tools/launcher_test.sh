@@ -123,7 +123,7 @@ check 'four calls at once build once' equal "$(cat "$work/builds")" build
 check 'and all four run the program' equal "$(grep -c "^root=$checkout$" "$work/parallel")" 4
 
 touch "$work/libnvrtc.so.13"
-printf 'key\n%s\n' "$work/libnvrtc.so.13" >"$checkout/build/.setup-lint-no"
+printf 'key\n%s\n' "$work/libnvrtc.so.13" >"$checkout/build/.setup-build"
 try "$checkout/tools/fa-tune" </dev/null
 check "the program is given set-up's NVRTC" contains "$out" "nvrtc=$work/libnvrtc.so.13"
 FA_TUNE_NVRTC=/mine try "$checkout/tools/fa-tune" </dev/null

@@ -2,8 +2,9 @@
 # Which Debian packages the build needs, which of them are missing, and how to get them.
 # Sourced by tools/setup; needs talk.sh.
 
-# One line a package: name, then the command or the header that shows that it is there. What counts is
-# that the thing is there: one built by hand or brought by another distribution is as good.
+# One line a package: name, then the command, the header or the Python module that shows that it is
+# there. What counts is that the thing is there: one built by hand or brought by another distribution
+# is as good.
 # shellcheck disable=SC2034 # read by tools/setup
 build_needs='
 g++                    command g++
@@ -27,6 +28,14 @@ zlib1g-dev             header zlib.h
 libboost-math-dev      header boost/math/distributions/students_t.hpp
 '
 
+# Not worth refusing to test anything: the tests that want them are skipped without.
+# shellcheck disable=SC2034 # read by tools/setup
+test_needs='
+python3-numpy          module numpy
+python3-jsonschema     module jsonschema
+python3-yaml           module yaml
+'
+
 # clang-tidy 19 and not Debian 12's default 14: the older ones cannot parse GCC 12's std::expected.
 # clang-format stays the default one, so that all who format agree.
 # shellcheck disable=SC2034 # read by tools/setup
@@ -39,12 +48,18 @@ shellcheck             command shellcheck
 
 header_folders=(/usr/include /usr/local/include)
 
-is_there() { # command|header NAME
+is_there() { # command|header|module NAME
   local folder
-  if [ "$1" = command ]; then
-    command -v "$2" >/dev/null
-    return
-  fi
+  case "$1" in
+    command)
+      command -v "$2" >/dev/null
+      return
+      ;;
+    module)
+      python3 -c "import $2" 2>/dev/null
+      return
+      ;;
+  esac
   for folder in "${header_folders[@]}"; do
     if [ -e "$folder/$2" ]; then return 0; fi
   done
