@@ -8,6 +8,7 @@
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/community/t1/t1_space.hpp"
 #include "engine/space_file/space_file.hpp"
+#include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/task_check.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/environment.hpp"
@@ -22,21 +23,31 @@ namespace {
 
 struct SpaceArguments {
   std::string space;
+  std::vector<std::string> settings;
   int count = 1;
   std::optional<std::uint64_t> seed;
 };
 
-tuner::TuningTask open_yaml(const std::filesystem::path& path) {
+tuner::TuningTask open_yaml(const std::filesystem::path& path,
+                            const std::vector<std::string>& settings) {
   const auto root = require_root();
-  return tuner::open_task(space::load_space_file(path.string(), root), root);
+  return tuner::open_task(
+      space::with_settings(space::load_space_file(path.string(), root), settings), root);
+}
+
+// A T1 file has one size.
+void refuse_settings(const SpaceArguments& arguments) {
+  if (!arguments.settings.empty())
+    throw UserError("--set: is of spaces in YAML, and " + arguments.space + " is a T1 file");
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
 space::Space open(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
-  return community::looks_like_t1(text) ? space::Space::build(community::parse_t1(text, path).parts)
-                                        : open_yaml(path).space;
+  if (!community::looks_like_t1(text)) return open_yaml(path, arguments.settings).space;
+  refuse_settings(arguments);
+  return space::Space::build(community::parse_t1(text, path).parts);
 }
 
 void print_counts(const space::Space& space) {
@@ -84,8 +95,11 @@ int check_t1(const std::string& text, const std::filesystem::path& path) {
 int check(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
-  if (community::looks_like_t1(text)) return check_t1(text, path);
-  const tuner::TuningTask task = open_yaml(path);
+  if (community::looks_like_t1(text)) {
+    refuse_settings(arguments);
+    return check_t1(text, path);
+  }
+  const tuner::TuningTask task = open_yaml(path, arguments.settings);
   tell(tuner::check_sources(task));
   tell(tuner::check_launches(task));
   fmt::print("{}: good\n", task.file.path.string());
@@ -120,6 +134,8 @@ void add_space(CLI::App& app, Action& action) {
     sub->add_option("space", arguments->space,
                     "space file or T1 file, as a path or a name in search_spaces")
         ->required();
+    sub->add_option("--set", arguments->settings,
+                    "another problem than the file's, as in --set sizes.n=1000; not of T1 files");
     act(*sub, action, arguments, run);
     return sub;
   };
