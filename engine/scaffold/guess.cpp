@@ -481,7 +481,7 @@ class Guesser {
     const BufferUse& use = use_.buffers[name];
     const bool indirect =
         !shapes_[name] && !use.by.empty() && std::ranges::none_of(use.by, &std::string::empty);
-    const Bound shape = shapes_[name] ? shapes_[name] : indirect ? written_shape() : widest_;
+    const Bound shape = shapes_[name] ? shapes_[name] : indirect ? indexed_shape(use) : widest_;
     made.shape = shape ? algebra_.factors(*shape, in_problem())
                        : std::vector<std::string>{made_.sizes[0].name};
     if (made.shape.size() > 6) made.shape = {algebra_.text(*shape, in_problem())};
@@ -515,6 +515,16 @@ class Guesser {
     made.remark = {Remark::Kind::guessed, text};
   }
 
+  static bool is_byte(const std::string& type) { return type == "u8" || type == "i8"; }
+
+  // Of a buffer that is indexed by what another holds: as far as its type goes.
+  Bound indexed_shape(const BufferUse& use) const {
+    for (const KernelParameter& each : kernel_.parameters)
+      if (is_byte(each.type) && std::ranges::find(use.by, each.name) != use.by.end())
+        return Polynomial(each.type == "u8" ? 256 : 128);
+    return written_shape();
+  }
+
   // Of the first buffer that it writes.
   Bound written_shape() const {
     for (const KernelParameter& each : kernel_.parameters) {
@@ -536,7 +546,13 @@ class Guesser {
       return "{uniform: [0.5, 2]}";
     }
     if (type == "bool") return "";
+    if (use.below) {
+      guessed.emplace_back("they are indices into rows");
+      return fmt::format("{{integers: [0, {} - 1]}}", algebra_.text(*use.below, in_problem()));
+    }
+    if (type == "i8" && !use.index_of.empty()) return "{integers: [0, 127]}";
     for (const std::string& of : use.index_of) {
+      if (type == "u8") break;
       const auto shape = shapes_.find(of);
       const Bound most = shape != shapes_.end() && shape->second ? shape->second : written_shape();
       if (!most) continue;

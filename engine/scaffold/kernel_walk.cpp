@@ -12,6 +12,14 @@ constexpr std::size_t kLongestIndex = 150;  // tokens
 constexpr std::size_t kMostWork = 1'000'000;
 constexpr int kMostComparisons = 16;  // of one condition
 
+// Of what not all numbers have one.
+bool is_hard(const std::string& word) {
+  static const std::set<std::string> hard = {"sqrtf",  "sqrt",   "rsqrtf", "rsqrt", "logf",
+                                             "log",    "log2f",  "powf",   "pow",   "__logf",
+                                             "log10f", "__powf", "acosf",  "asinf", "erfinvf"};
+  return hard.contains(word);
+}
+
 bool is_assignment(const Token& token) {
   static const std::set<std::string> known = {
       "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
@@ -52,6 +60,7 @@ class Walk {
   }
 
   KernelUse run() {
+    for (const Token& each : tokens_) use_.has_hard_math |= is_hard(each.text);
     scan(kernel_.body);
     return std::move(use_);
   }
@@ -209,10 +218,6 @@ class Walk {
       if (word == "threadIdx") use_.axes[axis].thread = true;
       if (word == "blockDim") use_.axes[axis].block_size = true;
     }
-    static const std::set<std::string> hard = {"sqrtf",  "sqrt",   "rsqrtf", "rsqrt", "logf",
-                                               "log",    "log2f",  "powf",   "pow",   "__logf",
-                                               "log10f", "__powf", "acosf",  "asinf", "erfinvf"};
-    use_.has_hard_math |= hard.contains(word);
     static const std::set<std::string> packed = {
         "half2", "__half2", "__nv_bfloat162", "nv_bfloat162", "__hfma2", "__hadd2", "__hmul2"};
     use_.has_packed |= packed.contains(word);
@@ -534,7 +539,25 @@ class Walk {
     return made;
   }
 
-  IndexRange added(const IndexRange& offset, const IndexRange& index, std::int64_t scale) const {
+  // What all products of a bound have in common: the length of the rows that it counts.
+  static std::optional<Polynomial> row_of(const Polynomial& bound) {
+    std::optional<Polynomial::Product> common;
+    for (const auto& [names, factor] : bound.terms()) {
+      Polynomial::Product both;
+      if (common) std::ranges::set_intersection(*common, names, std::back_inserter(both));
+      common = common ? both : names;
+    }
+    if (!common || common->size() != 1) return std::nullopt;
+    return Polynomial(common->front());
+  }
+
+  IndexRange added(const IndexRange& offset, IndexRange index, std::int64_t scale) {
+    // An index that was read, into a row.
+    if (!index.high && !index.loaded.empty() && offset.high)
+      if (const auto row = row_of(*offset.high)) {
+        index.high = algebra_.sum(row, Polynomial(1), -1);
+        use_.buffers[index.loaded].below = row;
+      }
     IndexRange made = offset;
     made.low = Polynomial();
     made.high = algebra_.sum(offset.high, algebra_.product(index.high, Polynomial(scale)));
@@ -651,6 +674,11 @@ class Walk {
       }
     }
     // & in front: an atomic's, a cast's or another pointer's.
+    if (token(past).is(")") && first >= part.begin + 2 && tokens_[first - 1].is("(") &&
+        tokens_[first - 2].is("&")) {
+      pass_on(first - 2, part, buffer, *range, pointer.scale, pointer.buffer);
+      return;
+    }
     if (first > part.begin && tokens_[first - 1].is("&") && token(first - 2).is("(")) {
       pass_on(first - 1, part, buffer, *range, pointer.scale);
       return;
@@ -678,7 +706,7 @@ class Walk {
 
   // A pointer that is an argument of a function.
   void pass_on(std::size_t at, Part part, BufferUse& buffer, const IndexRange& range,
-               std::int64_t scale) {
+               std::int64_t scale, const std::string& named = "") {
     std::size_t open = at;
     int depth = 0;
     for (; open > part.begin && at - open < kLongestPart; --open) {
@@ -693,7 +721,9 @@ class Walk {
     const std::string of =
         scope_.buffers.contains(tokens_[at].text) ? tokens_[at].text : token(at + 1).text;
     const auto pointer = pointers_.find(of);
-    const std::string buffer_name = pointer == pointers_.end() ? of : pointer->second.buffer;
+    const std::string buffer_name = !named.empty()               ? named
+                                    : pointer == pointers_.end() ? of
+                                                                 : pointer->second.buffer;
     if (name.starts_with("atomic")) {
       buffer.read = buffer.written = buffer.atomic = true;
       note_use(buffer_name, range, scale);

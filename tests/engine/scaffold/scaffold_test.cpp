@@ -151,8 +151,8 @@ __global__ void count(const unsigned char* pixels, unsigned int* bins, size_t n)
   if (i < n) atomicAdd(&bins[pixels[i]], (unsigned)weights[0]);
 }
 )");
-  CHECK(has(histogram, "{name: pixels, type: u8, shape: [n], fill: {integers: [0, n - 1]}}"));
-  CHECK(has(histogram, "role: inout, fill: {value: 0}}"));
+  CHECK(has(histogram, "{name: pixels, type: u8, shape: [n], fill: {integers: [0, 255]}}"));
+  CHECK(has(histogram, "shape: [256], role: inout, fill: {value: 0}}"));
   CHECK(has(histogram, "{name: weights, type: f32, constant: true, shape: [9]}"));
   CHECK(has(histogram, "{name: n, type: u64, value: n}"));
 }

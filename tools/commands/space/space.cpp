@@ -7,6 +7,7 @@
 
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/community/t1/t1_space.hpp"
+#include "engine/scaffold/space_schema.hpp"
 #include "engine/space_file/space_file.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/task_check.hpp"
@@ -111,6 +112,11 @@ int check(const SpaceArguments& arguments) {
   return 0;
 }
 
+int schema(const SpaceArguments&) {
+  fmt::print("{}", scaffold::space_schema());
+  return 0;
+}
+
 int count(const SpaceArguments& arguments) {
   fmt::print("{}\n", open(arguments).count());
   return 0;
@@ -139,6 +145,8 @@ void add_space(CLI::App& app, Action& action) {
     act(*sub, action, arguments, run);
     return sub;
   };
+  act(*command->add_subcommand("schema", "print the JSON Schema of its YAML, for editors"), action,
+      arguments, schema);
   add("check", "say whether it is good, and what it holds", check);
   add("count", "print the number of valid configs", count);
   auto* sampler =
