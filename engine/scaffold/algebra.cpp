@@ -157,6 +157,12 @@ void Algebra::define(const std::string& name, const Polynomial& a, const Polynom
   quotients_[name] = {a, b, true, 1 + std::max(depth_of(a), depth_of(b))};
 }
 
+std::optional<std::pair<Polynomial, Polynomial>> Algebra::parts(const std::string& name) const {
+  const auto found = quotients_.find(name);
+  if (found == quotients_.end()) return std::nullopt;
+  return std::pair(found->second.of, found->second.by);
+}
+
 double Algebra::at(const Polynomial& bound,
                    const std::function<double(const std::string&)>& value_of) const {
   double all = 0;

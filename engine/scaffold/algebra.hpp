@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fa_tune::scaffold {
@@ -44,6 +45,9 @@ class Algebra {
   Bound rounded_up_quotient(const Bound& a, const Bound& b);
   // That `name` stands for a / b, rounded up.
   void define(const std::string& name, const Polynomial& a, const Polynomial& b);
+
+  // What a quotient's name stands for; nothing for another name.
+  std::optional<std::pair<Polynomial, Polynomial>> parts(const std::string& name) const;
 
   // The number that it is where each name is what `value_of` says.
   double at(const Polynomial& bound,

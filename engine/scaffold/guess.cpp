@@ -121,6 +121,8 @@ class Guesser {
   std::optional<Polynomial> threads_of(const Polynomial& covers) const {
     if (covers.terms().size() != 1) return std::nullopt;
     const auto& [names, factor] = *covers.terms().begin();
+    if (names.size() == 1)
+      if (const auto parts = algebra_.parts(names[0])) return threads_of(parts->first);
     if (names.empty()) return factor <= 1024 && factor > 1 ? std::optional(covers) : std::nullopt;
     for (const std::string& name : names)
       if (tunable_.contains(name) && is_blocky(name)) return Polynomial(name);
@@ -141,6 +143,9 @@ class Guesser {
         if (!seen.block_size && seen.covers && end == *seen.covers && step != end &&
             step != Polynomial(1) && i == 1)
           fixed = step;
+      // A name says more than the number of a stride.
+      const auto named = seen.covers ? threads_of(*seen.covers) : std::nullopt;
+      if (!fixed && !seen.block_size && named && !named->number()) fixed = named;
       if (!fixed && !seen.block_size && !seen.strides.empty()) fixed = threads_of(seen.strides[0]);
       if (!fixed && seen.tile && !tile) fixed = threads_of(*seen.tile);
       if (!fixed && !seen.block_size && seen.covers) fixed = threads_of(*seen.covers);
@@ -747,7 +752,7 @@ class Guesser {
       const std::string block = algebra_.text(axis.block, in_launch(false));
       bool both = false;
       for (const std::string& name : algebra_.names(axis.block))
-        both |= is_parameter(name) && !axis.covers.names(name);
+        both |= is_parameter(name) && !std::ranges::count(algebra_.names(axis.covers), name);
       if (both)
         made_.constraints.emplace_back(fmt::format("({}) % ({}) == 0", covers, block),
                                        "guessed: threads share what a block covers");

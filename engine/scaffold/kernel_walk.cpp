@@ -20,6 +20,9 @@ bool is_hard(const std::string& word) {
   return hard.contains(word);
 }
 
+// A bit beside those of the axes: a loop begins where a buffer says.
+constexpr unsigned kOfBuffer = 8;
+
 bool is_assignment(const Token& token) {
   static const std::set<std::string> known = {
       "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
@@ -120,6 +123,8 @@ class Walk {
     for (std::size_t axis = 0; axis < kAxes.size(); ++axis) {
       if ((range.blocks >> axis & 1) == 0 || use_.axes[axis].covers) continue;
       const std::string grid = std::string("gridDim.") + kAxes[axis];
+      for (const auto& [names, factor] : range.high->terms()) note_shared_covers(axis, grid, names);
+      if (use_.axes[axis].covers) continue;
       for (const auto& [names, factor] : range.high->terms()) {
         const auto found = std::ranges::find(names, grid);
         if (found == names.end() || factor <= 0) continue;
@@ -132,6 +137,21 @@ class Walk {
         if (covers && std::ranges::none_of(names, [&](const auto& name) { return is_size(name); }))
           use_.axes[axis].covers = covers;
       }
+    }
+  }
+
+  // (blockIdx.x * blockDim.x + threadIdx.x) / 32: several threads have one row.
+  void note_shared_covers(std::size_t axis, const std::string& grid,
+                          const Polynomial::Product& names) {
+    const auto parts = names.size() == 1 ? algebra_.parts(names[0]) : std::nullopt;
+    if (!parts) return;
+    for (const auto& [of, factor] : parts->first.terms()) {
+      if (std::ranges::find(of, grid) == of.end()) continue;
+      Bound covers = Polynomial(factor);
+      for (const std::string& name : of)
+        if (name != grid) covers = algebra_.product(covers, Polynomial(name));
+      covers = algebra_.quotient(covers, parts->second);
+      if (covers) use_.axes[axis].covers = covers;
     }
   }
 
@@ -406,6 +426,8 @@ class Walk {
     if (loops && !end.loaded.empty() && end.loaded == variable.loaded) {
       BufferUse& buffer = use_.buffers[end.loaded];
       if (!buffer.offsets_to) buffer.offsets_to = "nnz";
+      // It does not begin at a number.
+      started_[name] = kOfBuffer;
       variable = {.low = Polynomial(),
                   .high = algebra_.sum(Polynomial("nnz"), Polynomial(1), -1),
                   .loaded = {},

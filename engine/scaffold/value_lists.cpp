@@ -36,7 +36,7 @@ bool changes_result(const std::string& name) {
 
 std::int64_t usual_value(const std::string& name) {
   if (has_part(name, {"use", "pad", "flag", "enable", "method"})) return 0;
-  if (has_part(name, {"tile_size", "work"})) return 2;
+  if (has_part(name, {"tile_size", "work"})) return 1;
   if (has_part(name, {"block_size"})) return name.ends_with("z") ? 1 : 16;
   if (is_count_of_work(name)) return 4;
   if (has_part(name, {"tile", "row", "col"})) return 16;

@@ -93,6 +93,28 @@ __global__ void k(const float* x, float* y, int n) {
   CHECK(has(space, "block_size_x: [32, 64, 128, 256]  # guessed: the source leaves it open\n"));
 }
 
+TEST_CASE("init: a warp has a row, and an index that was read points into one") {
+  const std::string warps = space_of(R"(
+__global__ void rows(const float* x, float* y, int n, int width) {
+  int row = (blockIdx.x * threads + threadIdx.x) / 32;
+  if (row < n)
+    for (int i = threadIdx.x % 32; i < width; i += 32) y[row * width + i] = x[row * width + i];
+}
+)");
+  CHECK(has(warps, "block: [threads]"));
+  CHECK(has(warps, "grid: [\"ceil_div(problem.n, (threads / 32))\"]"));
+  const std::string rows = space_of(R"(
+__global__ void pick(const float* x, const int* which, float* y, int n, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float* row = x + i * width;
+  y[i] = row[which[i]];
+}
+)");
+  CHECK(has(rows, "{name: which, type: i32, shape: [n], fill: {integers: [0, width - 1]}}"));
+  CHECK(has(rows, "{name: x, type: f32, shape: [n, width]}"));
+}
+
 TEST_CASE("init: two kernels' tiles go through shared memory, where rows of threads step") {
   const std::string space = space_of(R"(
 __global__ void transpose(float* out, const float* in, int width, int height) {
@@ -137,7 +159,7 @@ __global__ void spmv(const int* ptr, const int* col, const float* val, const flo
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r >= rows) return;
   float sum = 0;
-  for (int j = ptr[r]; j < ptr[r + 1]; ++j) sum += val[j] * x[col[j]];
+  for (int j = ptr[r], end = ptr[r + 1]; j < end; j += 1) sum += val[j] * x[col[j]];
   y[r] = sum;
 }
 )");
