@@ -40,6 +40,11 @@ std::string space_schema() {
   const Json manifest = {{"$ref", "#/definitions/manifest"}};
   schema["definitions"]["custom"]["properties"]["reference"] = manifest;
   Json& properties = schema["properties"];
+  // They become parts of file names.
+  for (const char* key : {"space", "target"}) {
+    properties[key]["pattern"] = "^[A-Za-z0-9_][A-Za-z0-9_.-]*$";
+    properties[key]["minimum"] = 0;
+  }
   Json& problem = properties["problem"];
   problem = {{"description", problem.value("description", "")},
              {"type", "object"},

@@ -39,6 +39,8 @@ for tag, pattern, first in (
 
 # How an argument's value looks depends on its type.
 OF_TYPE = re.compile(r": value: expected")
+# What an expression comes to is told with its text.
+OF_EXPRESSION = re.compile(r"expected .*, found .* in '")
 # What the reader alone can know, by how it says so.
 KNOWN_TO_READER_ALONE = {
     "expressions and names in them": r"has no value|is no size|is unknown|unknown name|is not known|expected an? (expression|operand|value|name)"
@@ -133,7 +135,7 @@ def main():
             failures.append(f"{name}, {what}: the schema alone refuses it: {reason[:200]}")
         if by_reader and not by_schema:
             kind = next((kind for kind, words in KNOWN_TO_READER_ALONE.items() if re.search(words, said)), None)
-            if kind is None or (FORM.search(said) and not OF_TYPE.search(said)):
+            if kind is None or (FORM.search(said) and not (OF_TYPE.search(said) or OF_EXPRESSION.search(said))):
                 failures.append(f"{name}, {what}: the reader alone refuses it: {said[:300]}")
             else:
                 alone[kind] += 1
