@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
   quiet->excludes(named)->excludes(verbose);
   fa_tune::arm_fault_point_of_environment();
   fa_tune::commands::Action action;
+  fa_tune::commands::add_init(app, action);
   fa_tune::commands::add_evolve(app, action);
   fa_tune::commands::add_best(app, action);
   fa_tune::commands::add_export(app, action);

@@ -8,6 +8,7 @@
 #include "engine/expression/python_expression.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/space/space_parts.hpp"
+#include "engine/space_file/space_form.hpp"
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -49,7 +50,7 @@ Parameter read_parameter(const YamlEntry& entry) {
                     "parameter 'template' is made from `templates`, choose another name");
   const YamlNode* values = &entry.value;
   if (entry.value.is_map()) {
-    entry.value.check_keys(parameter.name, {"values", "when"});
+    entry.value.check_keys(parameter.name, form::kParameterMap);
     values = &entry.value.at("values");
     if (const YamlNode* when = entry.value.find("when")) parameter.when = expression(*when, "when");
   }
@@ -62,7 +63,7 @@ Constraint read_constraint(const YamlNode& node) {
   Constraint constraint{
       .expression = expression::Expression::parse("true"), .because = "", .only_for = ""};
   if (node.is_map()) {
-    node.check_keys("constraint", {"expr", "python", "because"});
+    node.check_keys("constraint", form::kConstraintMap);
     const YamlNode* python = node.find("python");
     if (python != nullptr && node.find("expr") != nullptr)
       python->fail("a constraint is either `expr` or `python`");
@@ -100,9 +101,7 @@ class SpaceFileReader {
   }
 
   SpaceFile read() {
-    root_.check_keys("a space file",
-                     {"space", "target", "problem", "templates", "parameters", "derived",
-                      "constraints", "presets", "known_best", "budget", "files", "arrays"});
+    root_.check_keys("a space file", form::kFile);
     file_.name = file_name(root_.at("space"), "space");
     file_.target = file_name(root_.at("target"), "target");
     file_.target_mark = root_.at("target").mark();
@@ -188,7 +187,7 @@ class SpaceFileReader {
   }
 
   void read_budget(const YamlNode& node) {
-    node.check_keys("budget", {"trials", "minutes", "seconds"});
+    node.check_keys("budget", form::kBudget);
     if (const YamlNode* trials = node.find("trials"))
       file_.budget_trials = static_cast<int>(trials->integer("trials", 1, 1'000'000'000));
     double seconds = 0;

@@ -132,9 +132,18 @@ const std::vector<YamlNode>& YamlNode::items(std::string_view what) const {
 
 void YamlNode::check_keys(std::string_view what,
                           std::initializer_list<std::string_view> known) const {
+  check_names(what, {known.begin(), known.end()});
+}
+
+void YamlNode::check_keys(std::string_view what, const YamlForm& form) const {
+  std::vector<std::string> known;
+  for (const YamlKey& key : form.keys) known.emplace_back(key.name);
+  check_names(what, known);
+}
+
+void YamlNode::check_names(std::string_view what, const std::vector<std::string>& names) const {
   for (const YamlEntry& entry : entries(what)) {
-    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-    const std::vector<std::string> names(known.begin(), known.end());
+    if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
     std::string hint = did_you_mean(entry.key, names);
     if (hint.empty()) {
       hint = "; expected one of";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/util/error.hpp"
+#include "engine/yaml/form.hpp"
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune {
@@ -58,6 +59,8 @@ class YamlNode {
   const std::vector<YamlNode>& items(std::string_view what) const;
   // Refuses a node that is no map, and any key not in `known`, naming the nearest.
   void check_keys(std::string_view what, std::initializer_list<std::string_view> known) const;
+  // The same by the table that the schema is made from.
+  void check_keys(std::string_view what, const YamlForm& form) const;
   // The value of a key, or nullptr; of a node that is no map, nullptr.
   const YamlNode* find(std::string_view key) const;
   // The value of a key that must be there (and not be empty).
@@ -94,6 +97,8 @@ class YamlNode {
 
  private:
   friend class YamlBuilder;
+
+  void check_names(std::string_view what, const std::vector<std::string>& names) const;
 
   Kind kind_ = Kind::null;
   Style style_ = Style::plain;

@@ -28,6 +28,7 @@ __global__ void plain(float* c, const float* a, const float* b, int n) {
   if (i < n) c[i] = a[i] + b[i];
 }
 CUDA
+from_readme 'template <int PER, typename T>' >prepared/mine.cu
 sed 's/plain/vector_add/' prepared/plain.cu >prepared/vector.cu
 cat >prepared/vector_T1.json <<'T1'
 {"General": {"BenchmarkName": "vector"},

@@ -19,6 +19,7 @@ namespace fa_tune::commands {
 using Action = std::function<int()>;
 
 // Each adds one subcommand to `app` and, when that is chosen, sets `action`.
+void add_init(CLI::App& app, Action& action);
 void add_evolve(CLI::App& app, Action& action);
 void add_best(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/kernel/template/template.hpp"
+#include "engine/kernel/template/template_form.hpp"
 #include "engine/source/named_files.hpp"
 #include "engine/source/type_names.hpp"
 #include "engine/util/error.hpp"
@@ -60,7 +61,7 @@ Template::Kernel Template::read_kernel(const YamlNode& node) {
   kernel.arguments = read_arguments(node.at("arguments"));
   if (const YamlNode* maps = node.find("maps")) kernel.maps = read_maps(*maps, kernel.arguments);
   const YamlNode& launch = node.at("launch");
-  launch.check_keys("launch", {"grid", "block", "cluster", "shared", "cooperative"});
+  launch.check_keys("launch", form::kLaunch);
   kernel.grid = sizes(launch.at("grid"), "grid");
   kernel.block = sizes(launch.at("block"), "block");
   if (const YamlNode* cluster = launch.find("cluster")) kernel.cluster = sizes(*cluster, "cluster");
@@ -76,18 +77,18 @@ Template::Step Template::read_step(const YamlNode& node) {
   step.mark = node.mark();
   if (const YamlNode* when = node.find("when")) step.when = expression_of(*when, "when");
   if (const YamlNode* tensor = node.find("set")) {
-    node.check_keys("a step that sets", {"set", "value", "when"});
+    node.check_keys("a step that sets", form::kSet);
     const std::int64_t value = node.at("value").integer("value");
     if (value < 0 || value > 255)
       node.at("value").expected("value", "what each byte is to be, 0 to 255");
     step.does = PlannedFill{tensor->name("set"), static_cast<std::uint8_t>(value)};
   } else if (const YamlNode* from = node.find("copy")) {
-    node.check_keys("a step that copies", {"copy", "to", "when"});
+    node.check_keys("a step that copies", form::kCopy);
     step.does = PlannedCopy{from->name("copy"), node.at("to").name("to")};
   } else {
     if (node.find("kernel") == nullptr)
       node.expected("a step", "`kernel` with launch and arguments, `set` or `copy`");
-    node.check_keys("a step that runs a kernel", {"kernel", "launch", "arguments", "maps", "when"});
+    node.check_keys("a step that runs a kernel", form::kRun);
     step.does = read_kernel(node);
   }
   return step;
@@ -97,7 +98,7 @@ std::vector<Template::Workspace> Template::read_workspaces(const YamlNode& node)
   std::vector<Workspace> workspaces;
   for (const YamlEntry& entry : node.entries("workspaces")) {
     require_name(entry, "workspaces");
-    entry.value.check_keys("a workspace", {"type", "shape"});
+    entry.value.check_keys("a workspace", form::kWorkspace);
     Workspace workspace{entry.key, number_type(entry.value.at("type")), {}, entry.key_mark};
     const auto& shape = entry.value.at("shape").items("shape");
     if (shape.empty()) entry.value.at("shape").expected("shape", "a list of sizes");
@@ -111,7 +112,7 @@ std::vector<Template::Scalar> Template::read_scalars(const YamlNode& node) {
   std::vector<Scalar> scalars;
   for (const YamlEntry& entry : node.entries("scalars")) {
     require_name(entry, "scalars");
-    entry.value.check_keys("a scalar", {"type", "value"});
+    entry.value.check_keys("a scalar", form::kScalar);
     const DType type = number_type(entry.value.at("type"));
     scalars.push_back({entry.key, type,
                        expression::read_stated_number(entry.value.at("value"), type, "value"),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/kernel/template/template_form.hpp"
 #include "engine/source/compiler_policy.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/source/include_flattening.hpp"
@@ -37,7 +38,7 @@ expression::Expression expression(const YamlNode& node, std::string_view what) {
 
 space::Constraint requirement(const YamlNode& node, const std::string& only_for) {
   if (!node.is_map()) return {expression(node, "requires"), "", only_for};
-  node.check_keys("requires", {"expr", "because"});
+  node.check_keys("requires", form::kRequirementMap);
   const YamlNode* because = node.find("because");
   return {expression(node.at("expr"), "expr"), because == nullptr ? "" : because->text("because"),
           only_for};
@@ -130,10 +131,7 @@ Template Template::load(const std::string& name, const std::filesystem::path& ma
 }
 
 Template Template::read(const std::string& name, const YamlNode& root) {
-  root.check_keys("a template's manifest",
-                  {"source", "kernel", "problem", "arch", "parameters", "optional", "defines",
-                   "derived", "requires", "launch", "arguments", "maps", "workspaces", "scalars",
-                   "steps", "moves", "options"});
+  root.check_keys("a template's manifest", form::kManifest);
   Template result;
   result.name_ = name;
   result.source_name_ = root.at("source").text("source");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/kernel/template/template.hpp"
+#include "engine/kernel/template/template_form.hpp"
 #include "engine/model/kernel_image.hpp"
 #include "engine/yaml/yaml.hpp"
 
@@ -16,7 +17,7 @@ std::vector<Template::Argument> Template::read_arguments(const YamlNode& node) {
     Argument argument;
     argument.mark = item.mark();
     if (item.is_map()) {
-      item.check_keys("an argument", {"name", "when"});
+      item.check_keys("an argument", form::kConditional);
       argument.name = item.at("name").name("name");
       const YamlNode& when = item.at("when");
       argument.when = expression::Expression::parse(when.text("when"), when.text_mark());
@@ -51,7 +52,7 @@ std::vector<Template::Map> Template::read_maps(const YamlNode& node,
   for (const YamlEntry& entry : node.entries("maps")) {
     if (std::ranges::find(arguments, entry.key, &Argument::name) == arguments.end())
       entry.value.fail(fmt::format("maps: '{}' is none of the kernel's arguments", entry.key));
-    entry.value.check_keys("a map", {"tensor", "box", "axes", "swizzle"});
+    entry.value.check_keys("a map", form::kMap);
     Map map{entry.key, entry.value.at("tensor").name("tensor"), {}, {},
             0,         entry.value.at("tensor").mark()};
     for (const YamlNode& size : entry.value.at("box").items("box"))

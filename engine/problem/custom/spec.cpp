@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/problem/custom/spec_form.hpp"
 #include "engine/space/space_files.hpp"
 
 namespace fa_tune::problem {
@@ -19,6 +20,7 @@ constexpr std::array kRoles = {std::pair{"input", Role::input}, std::pair{"outpu
                                std::pair{"inout", Role::inout},
                                std::pair{"workspace", Role::workspace},
                                std::pair{"unchecked", Role::unchecked}};
+static_assert(kRoles.size() == form::kRoleWords.size());
 
 template <typename Choices>
 auto choice(const YamlNode& node, const char* what, const Choices& choices) {
@@ -137,8 +139,7 @@ void read_vary(const YamlNode& node, CustomArgument& argument) {
 }
 
 CustomArgument read_argument(const YamlNode& node) {
-  node.check_keys("an argument",
-                  {"name", "type", "shape", "role", "fill", "value", "vary", "constant"});
+  node.check_keys("an argument", form::kArgument);
   CustomArgument argument;
   argument.mark = node.mark();
   argument.name = node.at("name").name("name");
@@ -176,7 +177,7 @@ std::vector<CustomArgument> read_arguments(const YamlNode& node) {
 }
 
 Tolerance read_tolerance(const YamlNode& node) {
-  node.check_keys("tolerance", {"absolute", "relative"});
+  node.check_keys("tolerance", form::kTolerance);
   Tolerance tolerance;
   const auto bound = [&](const char* key) {
     const YamlNode* given = node.find(key);
@@ -244,9 +245,7 @@ kernel::Template read_reference(const YamlNode& space, const YamlNode& node,
 
 CustomSpec read_custom(const YamlNode& space) {
   const YamlNode& problem = space.at("problem");
-  problem.check_keys("a custom problem",
-                     {"kind", "sizes", "hidden", "arguments", "defines", "inputs", "reference",
-                      "expected", "tolerance", "flop", "bytes"});
+  problem.check_keys("a custom problem", form::kProblem);
   CustomSpec spec;
   spec.sizes = read_all_sizes(problem.at("sizes"));
   if (const YamlNode* node = problem.find("hidden"))

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/problem/custom/spec_form.hpp"
 #include "engine/source/type_names.hpp"
 
 namespace fa_tune::problem {
@@ -65,7 +66,7 @@ CustomType read_struct(const YamlNode& node) {
 
 CustomType read_type(const YamlNode& node) {
   if (node.is_map()) {
-    node.check_keys("type", {"struct"});
+    node.check_keys("type", form::kStruct);
     return read_struct(node);
   }
   if (const auto type = type_called(source::canonical_type(node.text("type")))) return *type;

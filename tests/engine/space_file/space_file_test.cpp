@@ -111,7 +111,7 @@ TEST_CASE("space file: what a good one says") {
 
 TEST_CASE("space file: known bests are configs of the space, and no presets") {
   const auto with = [](const std::string& lines) {
-    return parse(replaced("budget:", "known_best:\n" + lines + "budget:"));
+    return parse_space(replaced("budget:", "known_best:\n" + lines + "budget:"));
   };
   const Space space =
       space_of(with("  found: {template: mma, BLOCK_M: 64, STAGES: 3, SWIZZLE: true}\n"));
@@ -120,7 +120,7 @@ TEST_CASE("space file: known bests are configs of the space, and no presets") {
         R"({"template":"mma","BLOCK_M":64,"STAGES":3,"SWIZZLE":true})");
   CHECK(space.presets().size() == 1);
   CHECK(space.preset("found") == space.known_best().data());
-  CHECK(space.hash() == space_of(parse(kGood)).hash());
+  CHECK(space.hash() == space_of(parse_space(kGood)).hash());
   const auto refusal = [&](const std::string& lines) {
     return error_of([&] { space_of(with(lines)); });
   };

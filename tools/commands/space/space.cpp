@@ -7,7 +7,9 @@
 
 #include "engine/community/t1/t1_file.hpp"
 #include "engine/community/t1/t1_space.hpp"
+#include "engine/scaffold/space_schema.hpp"
 #include "engine/space_file/space_file.hpp"
+#include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/task_check.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/environment.hpp"
@@ -24,22 +26,31 @@ namespace {
 struct SpaceArguments {
   std::string space;
   std::string device = "auto";
+  std::vector<std::string> settings;
   int count = 1;
   std::optional<std::uint64_t> seed;
 };
 
-tuner::TuningTask open_yaml(const std::filesystem::path& path, const std::string& device) {
+tuner::TuningTask open_yaml(const std::filesystem::path& path, const SpaceArguments& arguments) {
   const auto root = require_root();
-  return tuner::open_task(for_device(space::load_space_file(path.string(), root), device, root),
-                          root);
+  const auto file =
+      space::with_settings(space::load_space_file(path.string(), root), arguments.settings);
+  return tuner::open_task(for_device(file, arguments.device, root), root);
+}
+
+// A T1 file has one size.
+void refuse_settings(const SpaceArguments& arguments) {
+  if (!arguments.settings.empty())
+    throw UserError("--set: is of spaces in YAML, and " + arguments.space + " is a T1 file");
 }
 
 // The space alone, of either kind of file. A T1 file needs nothing of ours beside it.
 space::Space open(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
-  return community::looks_like_t1(text) ? space::Space::build(community::parse_t1(text, path).parts)
-                                        : open_yaml(path, arguments.device).space;
+  if (!community::looks_like_t1(text)) return open_yaml(path, arguments).space;
+  refuse_settings(arguments);
+  return space::Space::build(community::parse_t1(text, path).parts);
 }
 
 void print_counts(const space::Space& space) {
@@ -87,8 +98,11 @@ int check_t1(const std::string& text, const std::filesystem::path& path) {
 int check(const SpaceArguments& arguments) {
   const auto path = space::find_space_file(arguments.space, find_root());
   const std::string text = read_file(path, kYamlFile);
-  if (community::looks_like_t1(text)) return check_t1(text, path);
-  const tuner::TuningTask task = open_yaml(path, arguments.device);
+  if (community::looks_like_t1(text)) {
+    refuse_settings(arguments);
+    return check_t1(text, path);
+  }
+  const tuner::TuningTask task = open_yaml(path, arguments);
   tell(tuner::check_sources(task));
   tell(tuner::check_launches(task));
   fmt::print("{}: good\n", task.file.path.string());
@@ -97,6 +111,11 @@ int check(const SpaceArguments& arguments) {
   fmt::print("  target      {} ({})\n", task.target.title, task.target.arch);
   print_counts(task.space);
   for (const std::string& line : task.idle_parameters()) log_warning("{}", line);
+  return 0;
+}
+
+int schema(const SpaceArguments&) {
+  fmt::print("{}", scaffold::space_schema());
   return 0;
 }
 
@@ -127,9 +146,13 @@ void add_space(CLI::App& app, Action& action) {
     sub->add_option("--device", arguments->device, "for a space whose target is auto: which")
         ->type_name("DEVICE")
         ->capture_default_str();
+    sub->add_option("--set", arguments->settings,
+                    "another problem than the file's, as in --set sizes.n=1000; not of T1 files");
     act(*sub, action, arguments, run);
     return sub;
   };
+  act(*command->add_subcommand("schema", "print the JSON Schema of its YAML, for editors"), action,
+      arguments, schema);
   add("check", "say whether it is good, and what it holds", check);
   add("count", "print the number of valid configs", count);
   auto* sampler =
