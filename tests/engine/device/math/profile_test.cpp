@@ -58,7 +58,7 @@ TEST_CASE("the profiles that come with fa-tune load and agree with the public ra
 
   // What the data sheets say of whole chips comes out of the rates of an SM.
   const auto tensor_tflops = [](const char* name) {
-    const DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
+    const device::DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
     return profile.sms * profile.tensor_f16_flop_per_clock_sm * profile.clock_mhz * 1e-6;
   };
   CHECK(tensor_tflops("rtx4090") == doctest::Approx(165.2).epsilon(0.02));
@@ -67,7 +67,7 @@ TEST_CASE("the profiles that come with fa-tune load and agree with the public ra
   CHECK(tensor_tflops("a10") == doctest::Approx(125).epsilon(0.02));
   CHECK(tensor_tflops("t4") == doctest::Approx(65).epsilon(0.02));
   const auto fp32_tflops = [](const char* name) {
-    const DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
+    const device::DeviceProfile profile = load_profile(name, FA_TUNE_ROOT);
     return 2 * profile.sms * profile.fma_f32_per_clock_sm * profile.clock_mhz * 1e-6;
   };
   CHECK(fp32_tflops("rtx4090") == doctest::Approx(82.6).epsilon(0.01));
