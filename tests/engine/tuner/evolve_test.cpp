@@ -162,7 +162,7 @@ TEST_CASE("a search that learned from an earlier run goes on as if it had not st
 }
 
 TEST_CASE("a known best is timed beside the run's, and no trial of it") {
-  const Whole& whole = whole_run(12);
+  const Whole& whole = whole_run();
   REQUIRE(small().space.known_best().size() == 1);
   const std::string known = small().space.known_best().front().config.to_json();
   const auto found = whole.store.trials(1);
