@@ -43,7 +43,7 @@ TEST_CASE("roofline: a device is known by its architecture and SMs, not by the s
   CHECK(profile_of(gpu("sm_89", l4.sms), l4, test::root())->name == "l4");
   CHECK(profile_of(gpu("sm_90", 132), l4, test::root())->name == "h100");
   CHECK(profile_of(gpu("sm_90", 114), l4, test::root())->name == "h100");
-  CHECK_FALSE(profile_of(gpu("sm_75", 40), l4, test::root()));
+  CHECK_FALSE(profile_of(gpu("sm_70", 80), l4, test::root()));
 }
 
 TEST_CASE("roofline: an H200 is no H100, though it has its architecture and SMs") {
