@@ -13,7 +13,7 @@ bare_machine() {
   mkdir -p "$work"/{include,local,done}
   PATH=$all_programs
   new_checkout
-  printf 'header_folders=(%q)\n' "$work/include" >>"$checkout/tools/lib/packages.sh"
+  printf 'header_folders=(%q)\npythons=(python3)\n' "$work/include" >>"$checkout/tools/lib/packages.sh"
   sed -i "s,/usr/local/cuda,$work/local/cuda,g" "$checkout/tools/lib/nvrtc.sh"
   echo 0 >"$work/uid"
   # shellcheck disable=SC2016 # the fake expands it
@@ -50,6 +50,7 @@ wheels() { # SITE
 case "$*" in
   '-c import ensurepip'*) [ ! -e "$work/no-ensurepip" ] ;;
   '-c import sys'*) echo python3.11 ;;
+  '-c import '*) grep -q "python3-${2#import }" "$work/done/apt" 2>/dev/null ;;
   '-m pip --version') [ ! -e "$work/no-pip" ] ;;
   '-m venv '*) mkdir -p "$3/bin" "$3/lib/python3.11/site-packages" && cp "$0" "$3/bin/python" ;;
   '-m pip install '*)
@@ -95,6 +96,11 @@ check 'and installs nothing' equal "$(ls "$work/done")" ''
 try "$checkout/tools/setup" --lint
 check 'lint brings its four tools and no more' contains "$work/done/apt" \
   '--no-install-recommends clang-format clang-tidy-19 codespell shellcheck'
+
+try "$checkout/tools/setup" --test
+check 'tests bring the modules of Python that they want' contains "$work/done/apt" \
+  '--no-install-recommends python3-numpy python3-jsonschema python3-yaml'
+check 'which are there then' equal "$status" 0
 
 rm "$fake/ninja"
 try "$checkout/tools/setup"

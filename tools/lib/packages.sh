@@ -47,17 +47,21 @@ shellcheck             command shellcheck
 '
 
 header_folders=(/usr/include /usr/local/include)
+# A distribution's packages are for its own Python, which need not be the first on PATH.
+pythons=(python3 /usr/bin/python3)
 
 is_there() { # command|header|module NAME
-  local folder
+  local folder each
   case "$1" in
     command)
       command -v "$2" >/dev/null
       return
       ;;
     module)
-      python3 -c "import $2" 2>/dev/null
-      return
+      for each in "${pythons[@]}"; do
+        if "$each" -c "import $2" 2>/dev/null; then return 0; fi
+      done
+      return 1
       ;;
   esac
   for folder in "${header_folders[@]}"; do
