@@ -22,32 +22,12 @@ PATH=$work/here/bin:$PATH
 small_space prepared/l4.yaml
 sed -i 's/^budget:.*/budget: {trials: 6}/' prepared/l4.yaml
 echo 'extern "C" __global__ void NAME() {}' >prepared/FILE.cu
-cat >prepared/plain.cu <<'CUDA'
-__global__ void plain(float* c, const float* a, const float* b, int n) {
-  int i = blockIdx.x * block_size_x + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
 from_readme 'template <int PER, typename T>' >prepared/mine.cu
-sed 's/plain/vector_add/' prepared/plain.cu >prepared/vector.cu
-cat >prepared/vector_T1.json <<'T1'
-{"General": {"BenchmarkName": "vector"},
- "ConfigurationSpace": {
-  "TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 64, 128]", "Default": 64}],
-  "Conditions": []},
- "KernelSpecification": {
-  "Language": "CUDA", "CompilerOptions": [], "KernelName": "vector_add", "KernelFile": "vector.cu",
-  "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"}, "GridDivX": ["block_size_x"],
-  "ProblemSize": [1000], "SharedMemory": 0,
-  "Arguments": [
-   {"Name": "c", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
-    "FillType": "Constant", "Size": "ProblemSize[0]", "FillValue": 0.0, "Output": 1},
-   {"Name": "a", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
-    "FillType": "Random", "Size": "ProblemSize[0]", "FillValue": 1.0},
-   {"Name": "b", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
-    "FillType": "Random", "Size": "ProblemSize[0]", "FillValue": 1.0},
-   {"Name": "n", "Type": "int", "MemoryType": "Scalar", "FillValue": 1000}]}}
-T1
+# The T1 file is a shipped one of few elements, and where all configs are tried, of few configs.
+t1=$repository/search_spaces/examples/t1_file
+cp "$t1"/*.cu prepared
+sed 's/100003/1003/' "$t1/vector_add_T1.json" >prepared/vector_add_T1.json
+sed 's/"\[1, 2, 4, 8\]"/"[1]"/' prepared/vector_add_T1.json >prepared/vector_T1.json
 
 run_commands() { # ROOT
   rm -rf scratch
