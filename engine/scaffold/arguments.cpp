@@ -9,7 +9,7 @@ namespace {
 
 bool is_byte(const std::string& type) { return type == "u8" || type == "i8"; }
 
-// Of the first buffer that it writes.
+// The shape of the first buffer that the kernel writes.
 Bound written_shape(const Draft& draft) {
   for (const KernelParameter& each : draft.kernel.parameters) {
     const auto use = draft.use.buffers.find(each.name);
@@ -21,7 +21,7 @@ Bound written_shape(const Draft& draft) {
   return draft.widest;
 }
 
-// Of a buffer that is indexed by what another holds: as far as its type goes.
+// The shape of a buffer whose indices are read from others: a byte reaches no further than its type.
 Bound indexed_shape(const Draft& draft, const BufferUse& use) {
   for (const KernelParameter& each : draft.kernel.parameters)
     if (is_byte(each.type) && std::ranges::find(use.by, each.name) != use.by.end())
@@ -29,6 +29,7 @@ Bound indexed_shape(const Draft& draft, const BufferUse& use) {
   return written_shape(draft);
 }
 
+// What a buffer begins with, and in `guessed` why. Empty: what its type has without being told.
 std::string fill_of(const Draft& draft, const BufferUse& use, const std::string& type,
                     std::vector<std::string>& guessed) {
   if (use.offsets_to) return fmt::format("{{offsets: {}}}", *use.offsets_to);
@@ -150,7 +151,6 @@ void write_arguments(Draft& draft) {
       if (each.role == "output") {
         each.role = "inout";
         each.fill = is_floating(each.type) || each.type == "bool" ? "" : "{integers: [0, 9]}";
-        if (each.type == "bool") each.fill.clear();
         break;
       }
   const auto is_f64 = [](const GuessedArgument& each) {

@@ -7,10 +7,11 @@
 namespace fa_tune::scaffold {
 namespace {
 
-// Threads of the reference's block, where the kernel asks for nothing.
-constexpr std::int64_t kBlock = 256;
+// Threads of the reference's block where the kernel asks for none.
+constexpr std::int64_t kReferenceThreads = 256;
 
-// What a launch may decide: a parameter of the space's own.
+// The kernel takes blocks of any size along this axis: the space has a parameter for it. `most`: a
+// limit of the kernel.
 void add_block_parameter(Draft& draft, std::size_t index, int axes,
                          std::optional<std::int64_t> most) {
   const std::string axis(1, static_cast<char>('X' + index));
@@ -24,11 +25,13 @@ void add_block_parameter(Draft& draft, std::size_t index, int axes,
     if (value <= most.value_or(value)) values.push_back(value);
   if (values.empty()) values.push_back(*most);
   draft.launch_parameters.push_back({name, values});
-  draft.tunable[name] = axes == 1 ? std::min(kBlock, values.back()) : values[values.size() / 2];
+  draft.tunable[name] =
+      axes == 1 ? std::min(kReferenceThreads, values.back()) : values[values.size() / 2];
   draft.axes[index].block = Polynomial(name);
 }
 
-bool is_blocky(const std::string& name) {
+// People call the threads of a block so.
+bool sounds_like_block(const std::string& name) {
   std::string lower = name;
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const char* part : {"block", "thread", "tile", "tpb", "wg", "warp", "bs", "bdim", "dim"})
@@ -36,7 +39,7 @@ bool is_blocky(const std::string& name) {
   return false;
 }
 
-// Of what a block covers the part that is its threads.
+// Threads of a block that covers so many elements: a block may compute several with each thread.
 std::optional<Polynomial> threads_of(const Draft& draft, const Polynomial& covers) {
   if (covers.terms().size() != 1) return std::nullopt;
   const auto& [names, factor] = *covers.terms().begin();
@@ -44,12 +47,12 @@ std::optional<Polynomial> threads_of(const Draft& draft, const Polynomial& cover
     if (const auto parts = draft.algebra.parts(names[0])) return threads_of(draft, parts->first);
   if (names.empty()) return factor <= 1024 && factor > 1 ? std::optional(covers) : std::nullopt;
   for (const std::string& name : names)
-    if (draft.tunable.contains(name) && is_blocky(name)) return Polynomial(name);
+    if (draft.tunable.contains(name) && sounds_like_block(name)) return Polynomial(name);
   if (draft.tunable.contains(names[0])) return Polynomial(names[0]);
   return factor > 1 && factor <= 1024 ? std::optional(Polynomial(factor)) : std::nullopt;
 }
 
-// A block of which each axis is reasonable alone.
+// Each axis has a usual size; their product is too large.
 void shrink_block(Draft& draft, std::int64_t threads) {
   for (GuessedValues& each : draft.launch_parameters)
     while (threads > 1024 && draft.tunable[each.name] > 1) {
@@ -58,6 +61,7 @@ void shrink_block(Draft& draft, std::int64_t threads) {
     }
 }
 
+// With what is known of the launch in place of its names.
 Polynomial substituted(const Draft& draft, const Polynomial& bound) {
   Bound all = Polynomial();
   for (const auto& [names, factor] : bound.terms()) {
@@ -72,9 +76,9 @@ Polynomial substituted(const Draft& draft, const Polynomial& bound) {
   return all.value_or(bound);
 }
 
-// Where blocks end that no guard ends: at a size.
-// `has_rows`: each block has a row of its own.
-std::optional<Polynomial> unguarded_extent(Draft& draft, std::size_t axis, bool has_rows,
+// The size at which blocks end that no guard ends: the one that strides or names tell; none where
+// neither does. `has_rows`: each block has a row of its own. `taken` are sizes of other axes.
+std::optional<Polynomial> unguarded_extent(const Draft& draft, std::size_t axis, bool has_rows,
                                            const std::set<std::string>& taken) {
   static const std::array<std::vector<std::string>, 3> kNames = {
       std::vector<std::string>{"width", "w", "cols", "columns", "ncols", "nx", "nj", "wb", "n",
@@ -135,10 +139,10 @@ void choose_blocks(Draft& draft) {
     if (!fixed && seen.tile && !tile) fixed = threads_of(draft, *seen.tile);
     if (!fixed && !seen.block_size && seen.covers) fixed = threads_of(draft, *seen.covers);
     if (!fixed && !seen.block_size && tile) fixed = seen.tile;
-    // A parameter that is called what blocks are, and is nowhere else to be seen.
+    // A template parameter whose name is all that tells.
     if (!fixed && i == 0 && axes == 1)
       for (const TemplateParameter& each : draft.kernel.template_parameters)
-        if (!each.is_type && !each.is_bool && !fixed && is_blocky(each.name) &&
+        if (!each.is_type && !each.is_bool && !fixed && sounds_like_block(each.name) &&
             draft.use.words.contains(each.name) && !seen.covers)
           fixed = Polynomial(each.name);
     if (fixed) {
@@ -162,7 +166,7 @@ void choose_blocks(Draft& draft) {
 
 void choose_extents(Draft& draft) {
   std::set<std::string> taken;
-  // An end that depends on the grid is none that a grid can be made from.
+  // An end that depends on the grid cannot tell how large the grid is.
   for (KernelUse::Axis& seen : draft.use.axes) {
     const auto of_launch = [&](const std::optional<Polynomial>& bound) {
       return bound && std::ranges::any_of(draft.algebra.names(*bound), [](const std::string& name) {
@@ -222,9 +226,9 @@ void write_launches(Draft& draft) {
   std::size_t grids = 1;
   for (std::size_t i = 0; i < 3; ++i)
     if (draft.use.axes[i].block) grids = i + 1;
-  for (const bool chosen : {false, true}) {
-    GuessedLaunch& launch = chosen ? draft.made.reference_launch : draft.made.launch;
-    const Algebra::Spelling spelling = draft.in_launch(chosen);
+  for (const bool of_reference : {false, true}) {
+    GuessedLaunch& launch = of_reference ? draft.made.reference_launch : draft.made.launch;
+    const Algebra::Spelling spelling = draft.in_launch(of_reference);
     for (std::size_t i = 0; i < grids; ++i) {
       const LaunchAxis& axis = draft.axes[i];
       const Bound count = draft.use.axes[i].block
@@ -243,7 +247,8 @@ void write_launches(Draft& draft) {
             : draft.algebra.product(draft.algebra.product(draft.axes[0].block, draft.axes[1].block),
                                     draft.axes[2].block),
         Polynomial(bytes));
-    launch.shared = all ? draft.algebra.text(*all, spelling) : std::to_string(bytes * kBlock);
+    launch.shared =
+        all ? draft.algebra.text(*all, spelling) : std::to_string(bytes * kReferenceThreads);
     draft.made.shared_remark =
         most ? Remark{Remark::Kind::guessed, "from the indices of its dynamic shared memory"}
              : Remark{Remark::Kind::fill_in, "bytes of its dynamic shared memory"};

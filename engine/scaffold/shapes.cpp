@@ -6,15 +6,9 @@
 namespace fa_tune::scaffold {
 namespace {
 
-std::vector<std::string> parameter_order(const Draft& draft) {
-  std::vector<std::string> names;
-  for (const KernelParameter& each : draft.kernel.parameters)
-    if (each.pointer) names.push_back(each.name);
-  return names;
-}
-
-// Names in a shape that are neither sizes nor what may become one: blocks of one size then.
-void fix(Draft& draft, const Polynomial& shape) {
+// What a shape depends on cannot be tuned, as each config is to compute the same: a macro becomes a
+// size of the problem; what the launch or the template chooses keeps its default.
+void hold_names_of(Draft& draft, const Polynomial& shape) {
   for (const std::string& name : draft.algebra.names(shape)) {
     if (!draft.tunable.contains(name)) continue;
     bool of_launch = std::ranges::any_of(
@@ -29,8 +23,8 @@ void fix(Draft& draft, const Polynomial& shape) {
   }
 }
 
-// Tiles reach over the ends of what they share, in bounds that are not exact: what depends on
-// blocks alone is left out where it is little.
+// The last block may reach beyond the end of a buffer, and so may a bound: terms that name what the
+// launch chooses are left out where they are a small part of it.
 Bound without_overhang(const Draft& draft, const Bound& shape) {
   if (!shape) return shape;
   Bound rest = Polynomial();
@@ -52,6 +46,7 @@ Bound without_overhang(const Draft& draft, const Bound& shape) {
   return kept > 0.75 * whole && kept < 1.25 * whole ? rest : shape;
 }
 
+// How many sizes are multiplied in the shapes that name this one, at most: 2 of rows * columns.
 std::size_t degree(const Draft& draft, const std::string& name) {
   std::size_t most = 0;
   for (const auto& [of, shape] : draft.shapes) {
@@ -66,13 +61,30 @@ std::size_t degree(const Draft& draft, const std::string& name) {
   return most;
 }
 
+// Only a kernel that looks where its data ends takes other sizes.
+bool takes_ragged_sizes(const Draft& draft) {
+  bool guarded = true, any = false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!draft.use.axes[i].block) continue;
+    guarded = guarded && (draft.axes[i].guarded || draft.axes[i].covers == Polynomial(1));
+    any = true;
+  }
+  for (const auto& [name, shape] : draft.shapes)
+    if (shape && draft.algebra.text(*shape, [](const auto& each) { return each; }).find(" / ") !=
+                     std::string::npos)
+      guarded = false;
+  return guarded && any;
+}
+
 }  // namespace
 
 void choose_shapes(Draft& draft) {
   Bound widest;
-  for (const std::string& name : parameter_order(draft)) {
-    const Bound shape = without_overhang(draft, draft.largest(draft.use.buffers[name].extents));
-    draft.shapes[name] = shape;
+  for (const KernelParameter& each : draft.kernel.parameters) {
+    if (!each.pointer) continue;
+    const Bound shape =
+        without_overhang(draft, draft.largest(draft.use.buffers[each.name].extents));
+    draft.shapes[each.name] = shape;
     if (shape && (!widest || draft.algebra.at(*shape, draft.default_value()) >
                                  draft.algebra.at(*widest, draft.default_value())))
       widest = shape;
@@ -92,7 +104,7 @@ void choose_shapes(Draft& draft) {
       draft.shapes[each.name] = all;
     }
   for (const auto& [name, shape] : draft.shapes)
-    if (shape) fix(draft, *shape);
+    if (shape) hold_names_of(draft, *shape);
   for (const LaunchAxis& axis : draft.axes)
     if (axis.extent)
       for (const std::string& name : draft.algebra.names(*axis.extent))
@@ -130,26 +142,15 @@ void choose_sizes(Draft& draft) {
   for (const auto& [name, buffer] : draft.use.buffers)
     if (buffer.offsets_to) add(*buffer.offsets_to, false);
   if (draft.made.sizes.empty()) draft.made.sizes.push_back({draft.fresh_name("n"), 1, 0, false});
-  // Only a kernel that looks where its data ends takes other sizes.
-  bool guarded = true, any = false;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!draft.use.axes[i].block) continue;
-    guarded = guarded && (draft.axes[i].guarded || draft.axes[i].covers == Polynomial(1));
-    any = true;
-  }
-  for (const auto& [name, shape] : draft.shapes)
-    if (shape && draft.algebra.text(*shape, [](const auto& each) { return each; }).find(" / ") !=
-                     std::string::npos)
-      guarded = false;
-  if (!guarded || !any)
+  const bool ragged = takes_ragged_sizes(draft);
+  if (!ragged)
     for (GuessedSize& each : draft.made.sizes) each.ragged = 0;
   if (draft.made.sizes.size() == 1 && draft.made.sizes[0].timed == 1)
     draft.made.sizes_remark = {Remark::Kind::guessed, "its sizes stand in the source"};
   else
     draft.made.sizes_remark = {Remark::Kind::guessed,
-                               guarded && any ? "the first is timed, all are checked"
-                                              : "it has no guard for other sizes than multiples"};
-  if (draft.use.buffers.contains("nnz")) return;
+                               ragged ? "the first is timed, all are checked"
+                                      : "it has no guard for other sizes than multiples"};
 }
 
 }  // namespace fa_tune::scaffold
