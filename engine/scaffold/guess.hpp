@@ -10,18 +10,20 @@
 
 namespace fa_tune::scaffold {
 
-// What stands behind a line of the space, to be believed or mended.
+// The comment behind a line of the space: what was guessed from, or what a person must say.
 struct Remark {
   enum class Kind { none, guessed, fill_in } kind = Kind::none;
   std::string text;
 };
 
 // A space for one kernel, before it is written. Formulas are texts: those of a launch name sizes as
-// problem.n.
+// problem.n, those of the problem as n.
+
+// A size of the problem.
 struct GuessedSize {
   std::string name;
   std::int64_t timed = 0;
-  std::int64_t ragged = 0;  // 0: the kernel may not take any
+  std::int64_t ragged = 0;  // one that blocks do not divide; 0: the kernel may not take any
   bool is_define = false;   // a macro of the source has its value
 };
 
@@ -29,7 +31,7 @@ struct GuessedArgument {
   std::string name, type;
   std::vector<std::string> shape;  // of a buffer
   std::string role, fill, value;
-  bool constant = false;
+  bool constant = false;  // a __constant__ variable
   Remark remark;
 };
 
@@ -50,9 +52,9 @@ struct Guess {
   Remark sizes_remark;
   std::vector<GuessedArgument> arguments;
   std::vector<GuessedParameter> parameters;
-  std::vector<std::pair<std::string, std::string>> constraints;  // and why
+  std::vector<std::pair<std::string, std::string>> constraints;  // an expression, and why
   GuessedLaunch launch, reference_launch;
-  Remark grid_remark, block_remark, shared_remark;
+  Remark grid_remark, shared_remark;
   std::string tolerance;
   Remark tolerance_remark;
   // Names that only a #define gives, and what the reference has for them.

@@ -8,7 +8,7 @@
 
 namespace fa_tune::scaffold {
 
-// Between what a whole number of a kernel lies, as far as its text tells.
+// The least and the largest value of an integer expression, as far as the text tells.
 struct IndexRange {
   Bound low, high;
   bool exact = false;    // both are the same

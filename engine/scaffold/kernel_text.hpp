@@ -61,7 +61,7 @@ std::optional<std::string> known_type(const std::string& words);
 // Bytes of a type that is known.
 std::size_t bytes_of(const std::string& type);
 bool is_floating(const std::string& type);
-// Of a vector how many.
+// Components of a vector, 4 of f32x4; 1 of a number.
 int lanes_of(const std::string& type);
 
 }  // namespace fa_tune::scaffold

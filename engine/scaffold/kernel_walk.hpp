@@ -22,7 +22,7 @@ struct BufferUse {
   std::optional<std::string> offsets_to;  // its elements begin and end rows: of how many in all
   std::optional<Polynomial> below;        // its elements are indices into rows of so many
   std::set<std::string> index_of;         // its elements are indices of these buffers
-  std::vector<Polynomial> indices;        // what was written, for who looks for strides
+  std::vector<Polynomial> indices;        // the largest values, which tell the strides of rows
 };
 
 // What a kernel's text says about how it is launched and what it reads, found without running it.
@@ -38,15 +38,14 @@ struct KernelUse {
   };
   std::array<Axis, 3> axes;
   std::set<std::string> in_bounds;  // names in the ends of loops and guards
-  std::set<std::string> words;      // all that it names
+  std::set<std::string> words;      // every identifier of the body
   // Loops that begin at a number: their step, and where they end.
   std::vector<std::pair<Polynomial, Polynomial>> steps;
   bool leaves_edge = false;                   // a guard leaves out the first elements
-  bool has_hard_math = false;                 // roots, logarithms, divisions: not of all numbers
+  bool has_hard_math = false;                 // roots, logarithms, powers: not of all numbers
   bool has_packed = false;                    // half2 and the like
   std::optional<std::string> dynamic_shared;  // the type of `extern __shared__`
-  std::vector<Bound> shared_extents;
-  std::optional<std::int64_t> least_static_tile;  // of arrays of a literal size indexed by threads
+  std::vector<Bound> shared_extents;          // elements that each index of it needs
 };
 
 // `exact` are the names that stand for themselves (sizes, parameters), `known` what the launch is

@@ -56,7 +56,7 @@ std::string launch(const GuessedLaunch& of, const std::string& indent, const Gue
   const auto note = [&](const Remark Guess::*which) { return remarks ? remark(guess.*which) : ""; };
   std::string text =
       fmt::format("{}grid: {}{}\n", indent, list(of.grid), note(&Guess::grid_remark));
-  text += fmt::format("{}block: {}{}\n", indent, list(of.block), note(&Guess::block_remark));
+  text += fmt::format("{}block: {}\n", indent, list(of.block));
   if (!of.shared.empty())
     text += fmt::format("{}shared: {}{}\n", indent, quoted(of.shared), note(&Guess::shared_remark));
   if (guess.cooperative) text += indent + "cooperative: true\n";
