@@ -48,7 +48,7 @@ std::vector<Table> tables_of(SQLite::Database& db) {
       table.columns.push_back(columns.getColumn(0).getString());
       table.numbered = table.numbered || table.columns.back() == "id";
     }
-    SQLite::Statement keys(db, "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?)");
+    SQLite::Statement keys(db, R"(SELECT "from", "table" FROM pragma_foreign_key_list(?))");
     keys.bind(1, table.name);
     // References by a hash are the same everywhere.
     while (keys.executeStep()) {

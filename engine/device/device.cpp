@@ -122,4 +122,9 @@ Fault too_small(const ConstantData& data, std::size_t room) {
                                     " bytes, " + std::to_string(data.bytes) + " are for it"};
 }
 
+std::string_view modelled_gpu(std::string_view device_name) {
+  if (device_name.starts_with(kEmulated)) device_name.remove_prefix(kEmulated.size());
+  return device_name;
+}
+
 }  // namespace fa_tune::device

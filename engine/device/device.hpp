@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -224,6 +225,10 @@ struct DeviceInfo {
   bool checks = false;       // it heeds Launch::checks and Launch::schedule
   std::string uuid = {};     // of a GPU, the same for all who see it; empty: shared with nobody
 };
+
+// What an emulator's name begins with; the GPU whose model predicts its times comes behind it.
+inline constexpr std::string_view kEmulated = "emulated ";
+std::string_view modelled_gpu(std::string_view device_name);
 
 // A place where kernels run: a GPU or the emulator. Whatever in the engine uses a Device treats the
 // two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or

@@ -95,11 +95,11 @@ void write_buffer(Draft& draft, const std::string& name, const std::string& type
   if (use.written && !constant) {
     const bool some = use.read || draft.use.leaves_edge || use.passed_on;
     made.role = some ? "inout" : "output";
-    guessed.push_back(use.atomic      ? "what it adds to begins as 0"
-                      : use.read      ? "it reads what it writes"
-                      : use.passed_on ? "a function gets it"
-                      : some          ? "elements may be left as they are"
-                                      : "it writes all of it");
+    guessed.emplace_back(use.atomic      ? "what it adds to begins as 0"
+                         : use.read      ? "it reads what it writes"
+                         : use.passed_on ? "a function gets it"
+                         : some          ? "elements may be left as they are"
+                                         : "it writes all of it");
     if (use.atomic && !constant) made.fill = "{value: 0}";
   }
   if (made.role != "output" && made.fill.empty()) made.fill = fill_of(draft, use, type, guessed);

@@ -358,7 +358,7 @@ std::pair<std::string_view, int> number_and_lanes(std::string_view type) {
 SourceText read_source(std::string_view text) { return Reader(text).read(); }
 
 std::optional<std::string> known_type(const std::string& words) {
-  const std::string name = source::canonical_type(words);
+  std::string name = source::canonical_type(words);
   const auto [number, lanes] = number_and_lanes(name);
   const auto known = number_called(number);
   if (!known || (lanes > 1 && known == DType::boolean)) return std::nullopt;

@@ -141,7 +141,7 @@ void PointerUses::pass_on(std::size_t at, Part part, BufferUse& buffer, const In
   if (name.starts_with("atomic")) {
     buffer.read = buffer.written = buffer.atomic = true;
     note_use(buffer_name, range, scale);
-  } else if (name.starts_with("__ld") || name == "") {
+  } else if (name.starts_with("__ld") || name.empty()) {
     buffer.read = true;
     note_use(buffer_name, range, scale);
   } else if (name.starts_with("__st")) {

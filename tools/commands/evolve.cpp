@@ -134,8 +134,8 @@ void announce(const tuner::TuningTask& task, const std::vector<device::Device*>&
   if (device.info().times == device::TimeKind::predicted)
     log_info(
         "no GPU is used: kernels run in the emulator, times are predictions by the model of {}",
-        task.target.title);
-  else if (device.info().arch != task.target.arch)
+        device::modelled_gpu(device.info().name));
+  if (device.info().arch != task.target.arch)
     log_info("the space's target is {} ({}): its limits hold here too, so that a winner fits it",
              task.target.title, task.target.arch);
 }

@@ -79,7 +79,8 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   const Interval us = *report::shown_time(best);
 
   text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, us.value,
-                      predicted ? "predicted for " + task.target.title + " (no GPU was used)"
+                      predicted ? fmt::format("predicted for {} (no GPU was used)",
+                                              device::modelled_gpu(run->device_name))
                                 : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
                                               known_end(us.low).value_or(us.value),
                                               known_end(us.high).value_or(us.value)));

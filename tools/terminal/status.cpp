@@ -19,11 +19,14 @@ struct Part {
   void shorten() { form = std::min(form + 1, forms.size() - 1); }
 };
 
-enum Place : std::uint8_t { kBar, kCount, kOutcomes, kBest, kRate, kLeft, kWaits, kPlaces };
+namespace place {
+enum Index : std::uint8_t { bar, count, outcomes, best, rate, left, waits, places };
+}
 
 // Whose next form is taken, one after the other, until all fits.
-constexpr std::array kShortened = {kBest, kBar,      kOutcomes, kWaits,    kBest,  kRate,
-                                   kBar,  kOutcomes, kLeft,     kOutcomes, kWaits, kBest};
+constexpr std::array kShortened = {place::best, place::bar,      place::outcomes, place::waits,
+                                   place::best, place::rate,     place::bar,      place::outcomes,
+                                   place::left, place::outcomes, place::waits,    place::best};
 
 // Waits that are over at once are not worth a word.
 constexpr double kShortWait = 2;
@@ -104,7 +107,7 @@ Part waits_part(const RunStatus& status) {
            {}}};
 }
 
-Line joined(const std::array<Part, kPlaces>& parts) {
+Line joined(const std::array<Part, place::places>& parts) {
   Line line;
   for (const Part& part : parts) {
     if (columns_of(part.shown()) == 0) continue;
@@ -117,20 +120,21 @@ Line joined(const std::array<Part, kPlaces>& parts) {
 }  // namespace
 
 Line status_line(const RunStatus& status, std::size_t columns) {
-  std::array<Part, kPlaces> parts;
-  parts[kBar] = bar_part(status);
-  parts[kCount] = count_part(status);
-  parts[kOutcomes] = status.step ? Part{{{}}} : outcomes_part(status);
-  parts[kBest] = best_part(status);
+  std::array<Part, place::places> parts;
+  parts[place::bar] = bar_part(status);
+  parts[place::count] = count_part(status);
+  parts[place::outcomes] = status.step ? Part{{{}}} : outcomes_part(status);
+  parts[place::best] = best_part(status);
   const bool counts = !status.step && status.trials > 0 && status.seconds > 0;
-  parts[kRate] = counts ? Part{{{{rate_text(status.trials, status.seconds)}}, {}}} : Part{{{}}};
-  parts[kLeft] = !status.step && status.left_s
-                     ? Part{{{{format_seconds(*status.left_s) + " left"}}, {}}}
-                     : Part{{{}}};
-  parts[kWaits] = waits_part(status);
-  for (const Place place : kShortened) {
+  parts[place::rate] =
+      counts ? Part{{{{rate_text(status.trials, status.seconds)}}, {}}} : Part{{{}}};
+  parts[place::left] = !status.step && status.left_s
+                           ? Part{{{{format_seconds(*status.left_s) + " left"}}, {}}}
+                           : Part{{{}}};
+  parts[place::waits] = waits_part(status);
+  for (const place::Index each : kShortened) {
     if (columns_of(joined(parts)) <= columns) break;
-    parts[place].shorten();
+    parts[each].shorten();
   }
   return cut(joined(parts), columns);
 }

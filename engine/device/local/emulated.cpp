@@ -50,7 +50,7 @@ class EmulatorDevice final : public Device {
     threads_ =
         threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     info_.id = "emulator:" + profile.name;
-    info_.name = "emulated " + profile.title;
+    info_.name = std::string(kEmulated) + profile.title;
     info_.arch = profile.arch;
     info_.accepts = BinaryKind::ptx;
     info_.times = TimeKind::predicted;

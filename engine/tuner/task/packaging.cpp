@@ -169,7 +169,7 @@ void Packager::add_trial(const db::Store& store, std::int64_t trial,
        .shape = at,
        .source = from.render(facts.config, problem.defines(at)),
        .device_arch = facts.arch,
-       .device = facts.time_kind == "predicted" ? task.target.title : facts.device_name,
+       .device = std::string(device::modelled_gpu(facts.device_name)),
        .origin = origin_of(facts, problem.complete(at) == problem.complete(problem.shape())),
        .named = named,
        .any_size = std::move(any_size)});
