@@ -20,7 +20,7 @@ struct BufferUse {
   std::vector<Bound> extents;   // how many elements each index needs; nothing where unknown
   std::vector<std::string> by;  // of those the buffers that an index was read from
   std::optional<std::string> offsets_to;  // its elements begin and end rows: of how many in all
-  std::optional<Polynomial> below;        // its elements are indices into rows of so many
+  std::optional<Polynomial> below;        // its elements are indices into rows of this length
   std::set<std::string> index_of;         // its elements are indices of these buffers
   std::vector<Polynomial> indices;        // the largest values, which tell the strides of rows
 };

@@ -39,7 +39,7 @@ bool sounds_like_block(const std::string& name) {
   return false;
 }
 
-// Threads of a block that covers so many elements: a block may compute several with each thread.
+// Threads of a block that covers this many elements: a thread may compute several of them.
 std::optional<Polynomial> threads_of(const Draft& draft, const Polynomial& covers) {
   if (covers.terms().size() != 1) return std::nullopt;
   const auto& [names, factor] = *covers.terms().begin();

@@ -30,7 +30,7 @@ struct WalkState {
   // Of the kernel.
   bool is_parameter(const std::string& name) const;
 
-  // Whether so many tokens may be looked at again: a stranger's text must not take long.
+  // Whether this many tokens may be looked at again: a stranger's text must not take long.
   bool afford(std::size_t tokens_again);
   // The bounds of an index, of which it notes what blocks cover.
   IndexRange evaluate(Part part);

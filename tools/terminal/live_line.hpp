@@ -14,7 +14,7 @@ namespace fa_tune::terminal {
 // first row and leaves nothing behind.
 class LiveLine {
  public:
-  // `make` gives the line for so many columns. It is called on any thread, never on two at a time.
+  // `make` gives the line for a number of columns. Any thread may call it, never two at a time.
   LiveLine(Screen screen, std::function<Line(std::size_t columns)> make);
   // Leaves the line as it was drawn last, and the cursor below it.
   ~LiveLine();

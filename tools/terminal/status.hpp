@@ -32,7 +32,7 @@ struct RunStatus {
   std::optional<Step> step;
 };
 
-// What of it fits into so many columns: what matters least is left out first.
+// What of it fits into `columns`: what matters least is left out first.
 Line status_line(const RunStatus& status, std::size_t columns);
 
 // "8.3/s", or "12 s each" where there are few.

@@ -88,7 +88,7 @@ def run(
     """Runs the program with these words, without a shell, and waits for its end.
 
     SIGINT goes to the program, which ends in good order; `Done.code` is then 130. So does it after
-    so many seconds.
+    `seconds`.
     """
     binary = _program.program()
     words = [str(binary), *(os.fspath(word) for word in arguments)]

@@ -171,8 +171,8 @@ TEST_CASE("killed at every named fault point, a run goes on as if it had not bee
   int kills = 0;
   std::map<std::string_view, int> kills_at;
   for (const FaultPoint& point : kFaultPoints) {
-    // The first time; in the midst, where it is passed again and again, or in a run that was killed:
-    // in turns, or both where there is time.
+    // The first time that it is passed, the third time, and in a run that was killed before. A usual
+    // run takes the last two in turns.
     std::vector<std::pair<std::string, std::string>> ways = {
         {"", ":1"}, {"", ":3"}, {"trial_committed:9", ":1"}};
     if (!thorough()) ways.erase(ways.begin() + 1 + kills_at.size() % 2);
