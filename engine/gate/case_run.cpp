@@ -72,13 +72,7 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
   if (auto rejection = run(Fill::all, large ? Look::outputs : Look::all)) return rejection;
   if (auto rejection = compare_outputs(verdict)) return rejection;
   Outputs first(device_);
-  for (GuardedBuffer& buffer : buffers_) {
-    if (!problem::is_result(buffer.tensor().role)) continue;
-    if (!apart(buffer))
-      first.take(buffer);
-    else if (auto rejection = first.copy(buffer, *input_cache_))
-      return rejection;
-  }
+  if (auto rejection = keep_outputs(first)) return rejection;
   launch_.checks = {};
   for (GuardedBuffer& buffer : buffers_) buffer.fill_otherwise();
   // Inputs, if they are not large, and guards have just been seen to be as they were written.
@@ -92,34 +86,33 @@ std::optional<Rejection> CaseRun::check(Verdict& verdict, bool sanitized) {
 
 std::optional<Rejection> CaseRun::check_changed(EntryPtr changed, Verdict& verdict) {
   Outputs before(device_);
-  for (GuardedBuffer& buffer : buffers_) {
-    if (!problem::is_result(buffer.tensor().role)) continue;
-    std::vector<device::BufferRead> reads;
-    if (apart(buffer)) buffer.fetch(reads);
-    for (const device::BufferRead& each : reads)
-      if (const auto done = device_.read(each.buffer, each.offset, each.bytes); !done)
-        return rejection_of(done.error());
-    before.take(buffer);
-  }
-  // Shapes at which inputs are changed are small: no need of another way.
-  input_cache_ = nullptr;
+  if (auto rejection = keep_outputs(before)) return rejection;
+  changed_ = std::move(changed);
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     if (problem::is_given(buffers_[i].tensor().role))
-      buffers_[i].replace(changed->instance.tensors[i].bytes);
+      buffers_[i].replace(given(i)->instance.tensors[i].bytes);
   launch_.schedule = 0;
   if (auto rejection = run(Fill::inputs)) return rejection;
-  const EntryPtr unchanged = std::exchange(truth_, std::move(changed));
   auto rejection = compare_outputs(verdict);
-  if (rejection && as_before(before))
-    rejection = Rejection{.finding = Finding::kStale,
-                          .message = "the output stayed as it was when " + truth_->changed +
-                                     " changed in its place: " + rejection->message};
-  else if (rejection)
-    rejection->message =
-        "after " + truth_->changed + " changed in its place: " + rejection->message;
-  // The buffers are of its tensors.
-  truth_ = unchanged;
+  if (!rejection) return compare_inputs_apart();
+  if (as_before(before))
+    return Rejection{.finding = Finding::kStale,
+                     .message = "the output stayed as it was when " + changed_->changed +
+                                " changed in its place: " + rejection->message};
+  rejection->message =
+      "after " + changed_->changed + " changed in its place: " + rejection->message;
   return rejection;
+}
+
+std::optional<Rejection> CaseRun::keep_outputs(Outputs& kept) {
+  for (GuardedBuffer& buffer : buffers_) {
+    if (!problem::is_result(buffer.tensor().role)) continue;
+    if (!apart(buffer))
+      kept.take(buffer);
+    else if (auto rejection = kept.copy(buffer, *input_cache_))
+      return rejection;
+  }
+  return std::nullopt;
 }
 
 std::size_t CaseRun::input_bytes() const {
@@ -136,7 +129,7 @@ std::optional<Rejection> CaseRun::fill_apart(std::size_t i) {
         {{buffer.place().buffer, buffer.place().offset, buffer.data_bytes(), buffer.fill_byte()}});
     return done ? std::nullopt : std::optional(rejection_of(done.error()));
   }
-  const auto from = input_cache_->of({truth_, &truth_->instance}, i);
+  const auto from = input_cache_->of({given(i), &given(i)->instance}, i);
   if (!from) return rejection_of(from.error());
   const auto done = input_cache_->copy({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());
   return done ? std::nullopt : std::optional(rejection_of(done.error()));
@@ -187,8 +180,8 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
     const problem::Tensor& tensor = buffer.tensor();
     if (!problem::is_result(tensor.role)) continue;
     const auto comparison =
-        apart(buffer) ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth_)
-                      : compare(tensor, buffer.data(), truth_->expectation_of(tensor));
+        apart(buffer) ? compare_on_device(device_, input_cache_, buffer.place(), tensor, truth())
+                      : compare(tensor, buffer.data(), truth()->expectation_of(tensor));
     if (!comparison) return rejection_of(comparison.error());
     verdict.worst_ratio = std::max(verdict.worst_ratio, comparison->worst_ratio);
     verdict.worst_rms = std::max(verdict.worst_rms, comparison->rms);
@@ -200,10 +193,17 @@ std::optional<Rejection> CaseRun::compare_outputs(Verdict& verdict) {
 
 bool CaseRun::as_before(const Outputs& before) const {
   std::size_t next = 0;
-  for (const GuardedBuffer& buffer : buffers_)
-    if (problem::is_result(buffer.tensor().role) &&
-        first_difference_of_large(buffer.data_of(*before[next++].fetched), buffer.data()))
-      return false;
+  for (const GuardedBuffer& buffer : buffers_) {
+    if (!problem::is_result(buffer.tensor().role)) continue;
+    const First& was = before[next++];
+    if (was.fetched) {
+      if (first_difference_of_large(buffer.data_of(*was.fetched), buffer.data())) return false;
+      continue;
+    }
+    const auto differs =
+        input_cache_->first_difference({*was.kept, 0}, buffer.place(), buffer.data_bytes());
+    if (!differs || *differs) return false;
+  }
   return true;
 }
 
@@ -264,7 +264,7 @@ std::optional<Rejection> CaseRun::compare_inputs_apart() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const GuardedBuffer& buffer = buffers_[i];
     if (buffer.tensor().role != problem::Role::input || !apart(buffer)) continue;
-    const auto from = input_cache_->of({truth_, &truth_->instance}, i);
+    const auto from = input_cache_->of({given(i), &given(i)->instance}, i);
     if (!from) return rejection_of(from.error());
     const auto differs =
         input_cache_->first_difference({(*from)->handle(), 0}, buffer.place(), buffer.data_bytes());

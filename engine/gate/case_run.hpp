@@ -41,6 +41,12 @@ class CaseRun {
   };
   class Outputs;
 
+  // What the outputs are compared with.
+  const EntryPtr& truth() const { return changed_ ? changed_ : truth_; }
+  // Where the contents of the i-th tensor come from.
+  const EntryPtr& given(std::size_t i) const {
+    return changed_ && changed_->changed_tensor == i ? changed_ : truth_;
+  }
   std::size_t input_bytes() const;
   // Whether data are to stay as nobody has written them.
   bool stays_unwritten(std::size_t i) const {
@@ -51,6 +57,7 @@ class CaseRun {
   }
   std::optional<Rejection> run(Fill what, Look look = Look::all);
   std::optional<Rejection> fill_apart(std::size_t i);  // the i-th buffer
+  std::optional<Rejection> keep_outputs(Outputs& kept);
   std::optional<Rejection> compare_outputs(Verdict& verdict);
   std::optional<Rejection> compare_runs(const Outputs& first);
   std::optional<Rejection> compare_inputs_apart();
@@ -62,6 +69,7 @@ class CaseRun {
 
   device::Device& device_;
   EntryPtr truth_;
+  EntryPtr changed_;  // null until check_changed()
   DeviceInputCache* input_cache_;
   std::vector<problem::Tensor> workspaces_;  // the kernel's own
   std::deque<GuardedBuffer> buffers_;        // of the instance's tensors, then of these

@@ -154,7 +154,8 @@ class TruthCache {
   struct Entry {
     problem::Instance instance;
     std::vector<problem::Expectation> expectations;
-    std::string changed;  // what get_changed() changed: "Q", "4 elements of Q"
+    std::string changed;             // what get_changed() changed: "Q", "4 elements of Q"
+    std::size_t changed_tensor = 0;  // its index, if anything is changed
     // Why there is no expected result, where there may be none (may_lack_truth). Then there are no
     // expectations.
     std::string lacks;

@@ -42,10 +42,11 @@ void take_elements(problem::Tensor& tensor, const problem::Tensor& other, std::s
   }
 }
 
-// One input of the instance, or a few elements of it, with the contents that another seed gives it;
-// which.
-std::string change_input(const problem::Problem& problem, const GateCase& gate_case,
-                         problem::Instance& instance) {
+// One input of the entry's instance, or a few elements of it, with the contents that another seed
+// gives it.
+void change_input(const problem::Problem& problem, const GateCase& gate_case,
+                  TruthCache::Entry& entry) {
+  problem::Instance& instance = entry.instance;
   std::vector<std::size_t> inputs;
   for (std::size_t i = 0; i < instance.tensors.size(); ++i)
     if (problem::is_given(instance.tensors[i].role)) inputs.push_back(i);
@@ -53,15 +54,17 @@ std::string change_input(const problem::Problem& problem, const GateCase& gate_c
   const std::size_t chosen = inputs[*gate_case.changed_input % inputs.size()];
   problem::Instance other =
       problem.make(gate_case.shape, gate_case.inputs, derive_seed(gate_case.seed, "changed"));
+  entry.changed_tensor = chosen;
   constexpr std::size_t kFew = 4;
   problem::Tensor& tensor = instance.tensors[chosen];
   if (!gate_case.few_elements || tensor.entire || tensor.elements() <= std::int64_t{kFew}) {
     tensor.bytes = std::move(other.tensors[chosen].bytes);
-    return tensor.name;
+    entry.changed = tensor.name;
+    return;
   }
   take_elements(tensor, other.tensors[chosen], kFew,
                 derive_seed(gate_case.seed, "changed elements"));
-  return std::to_string(kFew) + " elements of " + tensor.name;
+  entry.changed = std::to_string(kFew) + " elements of " + tensor.name;
 }
 
 std::size_t bytes_of(const TruthCache::Entry& entry) {
@@ -157,7 +160,7 @@ struct TruthCache::State {
     const Stopwatch watch;
     auto entry = std::make_shared<Entry>();
     entry->instance = problem.make(gate_case.shape, gate_case.inputs, gate_case.seed);
-    if (gate_case.changed_input) entry->changed = change_input(problem, gate_case, entry->instance);
+    if (gate_case.changed_input) change_input(problem, gate_case, *entry);
     const double drawn_ms = watch.milliseconds();
     try {
       entry->expectations = problem.expect(entry->instance, truth);

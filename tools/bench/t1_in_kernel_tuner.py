@@ -4,8 +4,9 @@
 Kernel Tuner has a reader of T1 files of its own, which takes floats and int32 alone and wants a ProblemSize, a
 Device and a Search in the file. This one takes what the community's files have, by the same conventions.
 
-Configs that do not compile, do not start or compute something else than `--answer`'s do count as evaluated. (As it
-is, Kernel Tuner ends the whole search there, but where a kernel needs too much shared memory.)
+A space that has no more configs than --evaluations is gone through whole. A config counts once, however often the
+strategy comes back to it, and also where it does not compile, does not start or computes something else than
+`--answer`'s. (As it is, Kernel Tuner ends the whole search there, but where a kernel needs too much shared memory.)
 
   tools/bench/t1_in_kernel_tuner.py vector_T1.json --evaluations 40 --answer '{"block_size_x": 64}'
 
@@ -192,6 +193,7 @@ def main():
     if configs > MOST_CONFIGS:
         sys.exit(f"Kernel Tuner lists all configs before it begins, and {configs:.2g} are too many")
     import kernel_tuner
+    from kernel_tuner.searchspace import Searchspace
 
     forgive_configs()
     random.seed(asked.seed)
@@ -204,16 +206,18 @@ def main():
         right = {name: value for name, value in json.loads(asked.answer).items() if name in t1.parameters}
         results = kernel_tuner.run_kernel(t1.kernel["KernelName"], t1.text, size, arguments, right, **common)
         answer = [found if written else None for found, written in zip(results, t1.written())]
+    whole = Searchspace(t1.parameters, t1.conditions or None, 1024, blocks).size <= asked.evaluations
     began = time.monotonic()
     results, environment = kernel_tuner.tune_kernel(
         t1.kernel["KernelName"], t1.text, size, arguments, t1.parameters, restrictions=t1.conditions or None,
-        strategy=asked.strategy, strategy_options={"max_fevals": asked.evaluations, "time_limit": asked.seconds}, iterations=7,
-        answer=answer, verify=is_close if answer else None, **common)  # fmt: skip
+        strategy="brute_force" if whole else asked.strategy,
+        strategy_options={"max_fevals": asked.evaluations, "time_limit": asked.seconds}, iterations=7, answer=answer, verify=is_close if answer else None, **common)  # fmt: skip
     timed = [result for result in results if isinstance(result.get("time"), float) and "__error__" not in result]
     best = min(timed, key=lambda result: result["time"], default=None)
     print(json.dumps({
         "tuner": "Kernel Tuner " + kernel_tuner.__version__ if hasattr(kernel_tuner, "__version__") else "Kernel Tuner",
-        "backend": backend(), "device": environment.get("device_name"), "evaluated": len(results), "timed": len(timed),
+        "backend": backend(), "device": environment.get("device_name"),
+        "evaluated": len({tuple(result[name] for name in t1.parameters) for result in results}), "timed": len(timed),
         "seconds": time.monotonic() - began, "us": best and best["time"] * 1000,
         "config": best and {name: best[name] for name in t1.parameters},
     }, default=lambda number: number.item()))  # fmt: skip

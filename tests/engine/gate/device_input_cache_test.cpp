@@ -51,8 +51,9 @@ class PlusOne final : public test::FourNumbers {
   std::vector<Expectation> expect(const Instance& instance, Truth) const override {
     Expectation y{
         .tensor = "y", .exact = {}, .bound = std::vector<double>(kElements, 0.0), .rms_bound = 0};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(kElements); ++i)
-      y.exact.push_back(static_cast<double>(i % 1000 + instance.seed + 1));
+    std::vector<float> x(kElements);
+    std::memcpy(x.data(), instance.tensors[0].bytes.data(), kElements * sizeof x[0]);
+    for (const float each : x) y.exact.push_back(static_cast<double>(each + 1));
     return {y};
   }
 };
@@ -61,13 +62,14 @@ class PlusOne final : public test::FourNumbers {
 // will.
 class Bench {
  public:
-  Verdict verdict(const std::function<void(std::byte* x, std::byte* y, int run)>& spoil = {}) {
+  Verdict verdict(const std::function<void(std::byte* x, std::byte* y, int run)>& spoil = {},
+                  std::optional<std::size_t> changed_input = {}) {
     int run = 0;
     const KernelHandle kernel =
         device.add([&](const FakeDevice::Call& call) -> std::optional<Fault> {
           ++run;
           ++launches;
-          for (std::int64_t i = 0; i < kElements; ++i) {
+          for (std::int64_t i = 0; run != idle_run && i < kElements; ++i) {
             float x = 0;
             std::memcpy(&x, call.pointers[0] + 4 * i, 4);
             x += 1;
@@ -80,7 +82,10 @@ class Bench {
       return BoundKernel{.kernel = kernel, .launch = {}, .argument_names = {"x", "y"}};
     };
     return Gate(device, truth, &input_cache)
-        .check(bind, {{.shape = problem.shape(), .inputs = Inputs::normal, .seed = 1}});
+        .check(bind, {{.shape = problem.shape(),
+                       .inputs = Inputs::normal,
+                       .seed = 1,
+                       .changed_input = changed_input}});
   }
 
   PlusOne problem;
@@ -95,6 +100,7 @@ class Bench {
   } taught{device};
   DeviceInputCache input_cache{device};
   int launches = 0;
+  int idle_run = 0;  // in which the kernel stores nothing
 };
 
 }  // namespace
@@ -158,6 +164,39 @@ TEST_CASE("originals: a gate with them sees what one without sees") {
   }
   CHECK(bench.verdict([](std::byte*, std::byte* y, int) { y[kPlace + 3] = std::byte{0xff}; })
             .finding != Finding::kPassed);
+}
+
+TEST_CASE("originals: what a changed input must bring about is seen with them as without") {
+  constexpr std::size_t kPlace = 4 * 123'457;
+  constexpr int kChangedRun = 3;
+  Bench bench;
+  const auto spoilt = [&](auto&& spoil) {
+    return bench.verdict(
+        [&](std::byte* x, std::byte* y, int run) {
+          if (run == kChangedRun) spoil(x, y);
+        },
+        0);
+  };
+  CHECK(bench.verdict({}, 0).passed());
+  CHECK(bench.launches == kChangedRun);
+  // All inputs are there by now. What comes back is the output of two runs, to be compared; this
+  // device also takes two fills of it over its bus.
+  const std::size_t before = bench.device.bus_bytes;
+  CHECK(bench.verdict({}, 0).passed());
+  CHECK(bench.device.bus_bytes - before < std::size_t{4} * 4 * kElements + (1 << 20));
+
+  const Verdict wrong = spoilt([](std::byte*, std::byte* y) { y[kPlace] ^= std::byte{1}; });
+  CHECK(wrong.finding == Finding::kWrong);
+  CHECK(test::has(wrong.message, "after x changed in its place: y[123457]"));
+  const Verdict input = spoilt([](std::byte* x, std::byte*) { x[kPlace] ^= std::byte{1}; });
+  CHECK(input.finding == Finding::kInputChanged);
+  CHECK(test::has(input.message, "x[123457]"));
+  CHECK(spoilt([](std::byte*, std::byte* y) { y[4 * kElements] ^= std::byte{1}; }).finding ==
+        Finding::kGuardDamaged);
+  bench.idle_run = kChangedRun;
+  const Verdict stale = bench.verdict({}, 0);
+  CHECK(stale.finding == Finding::kStale);
+  CHECK(test::has(stale.message, "the output stayed as it was when x changed in its place: y[0]"));
 }
 
 namespace {

@@ -40,6 +40,7 @@ class FakeDevice final : public device::Device {
     for (const auto& [handle, memory] : buffers_) bytes += memory.size();
     return bytes;
   }
+  std::size_t bus_bytes = 0;  // written and read so far
   // Bytes that it has.
   std::size_t room = std::numeric_limits<std::size_t>::max();
 
@@ -65,12 +66,14 @@ class FakeDevice final : public device::Device {
   std::expected<void, device::Fault> write(device::BufferHandle buffer, std::size_t offset,
                                            std::span<const std::byte> bytes) override {
     if (lost_) return std::unexpected(*lost_);
+    bus_bytes += bytes.size();
     std::memcpy(at(buffer, offset, bytes.size()), bytes.data(), bytes.size());
     return {};
   }
   std::expected<void, device::Fault> read(device::BufferHandle buffer, std::size_t offset,
                                           std::span<std::byte> bytes) override {
     if (lost_) return std::unexpected(*lost_);
+    bus_bytes += bytes.size();
     std::memcpy(bytes.data(), at(buffer, offset, bytes.size()), bytes.size());
     return {};
   }
