@@ -211,7 +211,8 @@ def main():
     results, environment = kernel_tuner.tune_kernel(
         t1.kernel["KernelName"], t1.text, size, arguments, t1.parameters, restrictions=t1.conditions or None,
         strategy="brute_force" if whole else asked.strategy,
-        strategy_options={"max_fevals": asked.evaluations, "time_limit": asked.seconds}, iterations=7, answer=answer, verify=is_close if answer else None, **common)  # fmt: skip
+        strategy_options={} if whole else {"max_fevals": asked.evaluations, "time_limit": asked.seconds},
+        iterations=7, answer=answer, verify=is_close if answer else None, **common)  # fmt: skip
     timed = [result for result in results if isinstance(result.get("time"), float) and "__error__" not in result]
     best = min(timed, key=lambda result: result["time"], default=None)
     print(json.dumps({
