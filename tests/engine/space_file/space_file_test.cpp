@@ -206,6 +206,8 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
   CHECK(
       error_of([&] { load_space_file("h10", root); }) ==
       "space 'h10': no such file, and none of the shipped spaces (h100, l4), did you mean 'h100'?");
+  CHECK(error_of([&] { load_space_file("/tmp", root); }) ==
+        "space '/tmp': is a folder, expected a space file");
   CHECK(error_of([&] { load_space_file("", root); }).find("no such file") != std::string::npos);
   CHECK(error_of([&] { load_space_file("x", root / "mine.yaml"); }).find("none in") !=
         std::string::npos);
