@@ -155,6 +155,12 @@ std::string Store::holder_of(std::int64_t run) const {
   return RunLease::holder_of(state_->path, run);
 }
 
+std::string Store::standing(const RunRow& run) const {
+  if (run.state != "running") return run.state;
+  const std::string holder = holder_of(run.id);
+  return holder.empty() ? "killed" : "running (" + holder + ")";
+}
+
 std::vector<std::pair<std::int64_t, std::string>> Store::open_attempts(std::int64_t run) const {
   return state_->guarded([&](Database& db) {
     // The config of a group is that of the row with the largest attempt: SQLite's rule for max().

@@ -192,6 +192,9 @@ class Store {
   void hold_run(std::int64_t run);
   // The process that works on it at this moment, as "process 4711"; empty if there is none.
   std::string holder_of(std::int64_t run) const;
+  // "done", "interrupted", "running (process 4711)", "killed": who was killed had no time to write
+  // that its run no longer runs.
+  std::string standing(const RunRow& run) const;
   void set_run_state(std::int64_t run, const std::string& state);
   std::optional<RunRow> run(std::int64_t id) const;
   std::vector<RunRow> runs() const;  // newest first

@@ -13,6 +13,8 @@ constexpr std::size_t kMostCrossed = 4;
 // much as on 32 of these. One that does 2^23 takes it some tenths of a second.
 constexpr double kOperationsAnElement = 32;
 constexpr double kSmallWork = 1 << 23;
+// Under the sanitizers, and once: it takes some seconds.
+constexpr double kSanitizedWork = 1 << 30;
 
 double emulated_work(const problem::Problem& problem, const Constants& shape) {
   double elements = 0;
@@ -103,6 +105,29 @@ std::vector<GateCase> hidden_cases(const problem::Problem& problem, std::uint64_
                      .changed_input = random.below(64),
                      .few_elements = random.below(2) == 1});
   return cases;
+}
+
+std::vector<Constants> sanitize_more(const problem::Problem& problem,
+                                     std::vector<GateCase>& cases) {
+  std::vector<Constants> done, too_large;
+  for (const GateCase& each : cases)
+    if (each.sanitized) done.push_back(each.shape);
+  const auto has = [](const std::vector<Constants>& shapes, const GateCase& each) {
+    return std::ranges::find(shapes, each.shape) != shapes.end();
+  };
+  // Elements that are alike hide a race (Crossing::sanitized).
+  for (const bool any_inputs : {false, true}) {
+    for (GateCase& each : cases) {
+      if (has(done, each) || has(too_large, each)) continue;
+      if (emulated_work(problem, each.shape) > kSanitizedWork) {
+        too_large.push_back(each.shape);
+      } else if (any_inputs || each.inputs == problem::Inputs::normal) {
+        each.sanitized = true;
+        done.push_back(each.shape);
+      }
+    }
+  }
+  return too_large;
 }
 
 TimedShape timed_shape_of_trials(const problem::Problem& problem, bool measured) {

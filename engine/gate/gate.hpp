@@ -118,6 +118,9 @@ std::vector<GateCase> gate_cases(const problem::Suite& suite, std::uint64_t seed
                                  Crossing crossing = Crossing::dealt);
 // The problem's hidden shapes of that seed, with inputs drawn by it. One input of each is changed.
 std::vector<GateCase> hidden_cases(const problem::Problem& problem, std::uint64_t seed);
+// Has one more case sanitized of each shape that has none, as far as an emulator can afford it. The
+// shapes that are too large for that come back.
+std::vector<Constants> sanitize_more(const problem::Problem& problem, std::vector<GateCase>& cases);
 // With which kinds of input a trial is gated at the timed shape. Copies and comparisons of that
 // shape are most of what a trial costs a GPU, and the smaller shapes have met all kinds already.
 enum class TimedShape {

@@ -119,6 +119,18 @@ void show_part(Page& page, const std::string& what, const nlohmann::ordered_json
                           part.value("dynamic_shared_bytes", 0)));
 }
 
+// Numbers by name in words that a line can be broken between, as JSON's cannot.
+std::string detail_text(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [name, one] : value.items()) {
+    if (one.is_structured() && !one.empty()) return value.dump();
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? name + " " : "") + detail_text(one);
+  }
+  return text.empty() ? "none" : text;
+}
+
 void show_detail(Page& page, const std::string& title, const std::string& json) {
   const auto detail = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!detail.is_object()) return;
@@ -127,7 +139,7 @@ void show_detail(Page& page, const std::string& title, const std::string& json) 
     if (name == "steps" || name == "kernels")
       for (const auto& one : value) show_part(page, name == "steps" ? "step" : "kernel", one);
     else
-      page.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+      page.line(name, detail_text(value));
   }
 }
 

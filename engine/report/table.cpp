@@ -66,6 +66,7 @@ std::string paragraph(std::string_view words) {
 
 std::string labelled(std::string_view margin, std::string label, std::string_view words,
                      std::size_t width) {
+  width = std::max(width, label.size() + 1);
   std::string text;
   for (const std::string& line : wrap_words(words, kPageWidth - width - margin.size())) {
     text += fmt::format("{}{:<{}}{}\n", margin, label, width, line);

@@ -19,10 +19,11 @@ void check_parameters(const Draft& draft) {
   if (parameters.empty()) draft.refuse("it has no parameters, so nothing it computes is seen");
   for (const KernelParameter& each : parameters)
     if (!each.known)
-      draft.refuse(
-          fmt::format("parameter '{}' has the type '{}', which init cannot state; a space has "
-                      "numbers, vectors, complex numbers and structs of these by value",
-                      each.name, each.type));
+      draft.refuse(fmt::format(
+          "parameter '{}' {}'{}', which init cannot state; a space has buffers of "
+          "numbers, vectors and complex numbers, and structs of these by value",
+          each.name, each.type.ends_with("**") ? "is a pointer to pointers, " : "has the type ",
+          each.type));
   if (std::ranges::none_of(parameters, &KernelParameter::pointer))
     draft.refuse("it takes no pointer, so nothing it computes is seen");
 }

@@ -172,7 +172,7 @@ class Reader {
     if (made.name.empty()) made.name = "arg" + std::to_string(index);
     std::tie(made.type, made.known) = type_of(words);
     if (deep) {
-      made.type += "**";
+      made.type = ordered(words) + "**";
       made.known = false;
     }
     return made;

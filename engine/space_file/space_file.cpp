@@ -234,6 +234,9 @@ std::filesystem::path find_space_file(const std::string& name, const std::filesy
     std::error_code error;
     if (std::filesystem::is_regular_file(path, error)) return path;
   }
+  std::error_code error;
+  if (!name.empty() && std::filesystem::is_directory(name, error))
+    throw UserError("space " + quote_text(name) + ": is a folder, expected a space file");
   const std::vector<std::string> shipped = shipped_spaces(folder);
   std::string known;
   for (const std::string& space : shipped) known += (known.empty() ? "" : ", ") + space;

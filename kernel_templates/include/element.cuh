@@ -19,6 +19,10 @@ __device__ __forceinline__ unsigned pack(float low, float high) {
   unsigned bits;
 #if DTYPE_BF16
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+#elif __CUDA_ARCH__ < 800
+  asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %2; cvt.rn.f16.f32 h, %1; mov.b32 %0, {l, h}; }"
+      : "=r"(bits)
+      : "f"(high), "f"(low));
 #else
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
 #endif

@@ -163,6 +163,7 @@ refused 2 'the folder' evolve "${small[@]}" --device emulator:l4 --db nowhere/ne
 refused 2 'no such trial' show 99 --db good.db
 refused 2 'no such trial' lineage 99 --db good.db
 refused 2 'no such trial' export --trial 99 --db good.db --out new.cu
+refused 2 "trial: expected a number, found 'abc'" show abc
 refused 2 'no trial 99' verify --trial 99 --db good.db
 refused 2 "expected auto, off, or runs of the database as in 3,5, not '3x'" "${anywhere[@]}" --warm 3x
 refused 2 'no run 99 to learn from' evolve "${small[@]}" --budget 1 --db good.db --warm 99

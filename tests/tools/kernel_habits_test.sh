@@ -57,6 +57,23 @@ check 'where somebody needs one it is a fault' equal "$(outcomes wrong)" 'failed
 check 'of its name' contains <(messages wrong) 'uninitialized: '
 check 'in the same words' contains <(messages wrong) 'bytes at shared address'
 
+# A race that only the timed size has blocks enough for: a trial's gate runs that without the sanitizers.
+habit late '{n: 100000}, {n: 1}, {n: 77}' '{name: x, type: f32, shape: [n]}' \
+  'launch: {grid: ["ceil_div(problem.n, BLOCK)"], block: [BLOCK]}'
+sed 's/ + x\[i + 1\] + x\[i + 2\]//' halo-plain.cu >late-plain.cu
+cat >late.cu <<'CU'
+extern "C" __global__ void mine(const float* x, float* y, int n) {
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = x[i] + (blockIdx.x > 99 && y[i - BLOCK] == 0.12345f);
+}
+CU
+search late
+check 'it goes well by chance' equal "$(outcomes late)" 'passed|screen|passed'
+try "$program" verify --trial 1 --db late.db --device emulator:l4 --format json
+check 'verify looks for races at the timed size too' equal "$status" 1
+check 'and finds it there' contains "$out" '"message": "race: mine'
+check 'it says that it looked at all sizes' contains "$out" '"not_sanitized": []'
+
 # 2. All blocks meet in the midst of the kernel.
 cooperative='cooperative: true'
 grid() {

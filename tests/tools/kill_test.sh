@@ -58,6 +58,7 @@ while [ "$kills" -lt "$wanted_kills" ] && [ "$rounds" -lt $((10 * wanted_kills))
     kills=$((kills + 1))
     moments+=" $(trials_in killed.db)"
     check 'the run is still called running' equal "$(ask 'SELECT state FROM runs')" running
+    check 'and told to be killed' test "$("$program" db check killed.db | awk '$1 == "run" { print $3 }')" = killed
     check 'the file is sound' equal "$(ask 'PRAGMA integrity_check')" ok
   fi
 done

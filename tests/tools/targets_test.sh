@@ -18,13 +18,6 @@ for profile in $profiles; do
   if [ -n "${FA_TUNE_THOROUGH:-}" ]; then spaces='softmax reduction'; fi
   searched=0
   for space in $spaces; do
-    # Its templates convert two numbers at once, which a T4 cannot.
-    if [ "$profile/$space" = t4/softmax ]; then
-      try "$program" evolve --space softmax.yaml --set sizes.rows=8 --device emulator:t4 --budget 1 --db none.db
-      check 'softmax does not compile for a T4' equal "$status" 1
-      check 'and why is told' contains "$out" "'cvt.f16x2.f32' requires .target sm_80"
-      continue
-    fi
     set=()
     for size in $(sizes "$space"); do set+=(--set "$size"); done
     try "$program" evolve --space "$space.yaml" "${set[@]}" --device "emulator:$profile" --budget 4 --no-finals --db "$profile.db"

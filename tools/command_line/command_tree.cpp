@@ -118,6 +118,13 @@ std::string parse_message(const CLI::App& app, const CLI::ParseError& error) {
   if (!unknown.empty())
     text = "'" + unknown.front() + "' is not known here" + meant(unknown.front(), chosen);
   std::ranges::replace(text, '\n', ' ');
+  // CLI11's words for what is no number: "Could not convert: trial = abc".
+  constexpr std::string_view kConvert = "Could not convert: ";
+  if (const std::size_t equals = text.find(" = ");
+      text.starts_with(kConvert) && equals != std::string::npos)
+    text = fmt::format("{}: expected a number, found '{}'",
+                       text.substr(kConvert.size(), equals - kConvert.size()),
+                       text.substr(equals + 3));
   return text + (text.ends_with('?') ? " See " : "; see ") + command + " --help";
 }
 

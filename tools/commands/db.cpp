@@ -28,13 +28,6 @@ struct DbArguments {
   bool json() const { return format == "json"; }
 };
 
-// "done", "running (process 4711)", "killed": what a run that is called running is in truth.
-std::string standing(const db::Store& store, const db::RunRow& run) {
-  if (run.state != "running") return run.state;
-  const std::string holder = store.holder_of(run.id);
-  return holder.empty() ? "killed" : fmt::format("running ({})", holder);
-}
-
 int check_file(const DbArguments& arguments) {
   const db::DatabaseReport report = db::check_database(arguments.file);
   const bool sound = report.defects.empty();
@@ -48,7 +41,7 @@ int check_file(const DbArguments& arguments) {
     const db::Store store(arguments.file, db::Store::Mode::read);
     const std::vector<db::RunRow> runs = store.runs();
     for (const db::RunRow& run : std::views::reverse(runs)) {
-      const std::string state = standing(store, run);
+      const std::string state = store.standing(run);
       const std::string fingerprint = report::run_fingerprint(store, run.id);
       json["runs"].push_back({{"run", run.id}, {"state", state}, {"fingerprint", fingerprint}});
       text += fmt::format("run {:<6} {:<22} fingerprint {}\n", run.id, state, fingerprint);

@@ -279,9 +279,10 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option("--space", arguments->space, "space file, as a path or a name in search_spaces")
       ->type_name("SPACE");
-  command->add_option("--set", arguments->settings,
-                      "search it for another problem, as in --set shape.L=4096 --set causal=true: "
-                      "what its file says under `problem`, and what it could");
+  command->add_option(
+      "--set", arguments->settings,
+      "override a value under `problem`, as in --set shape.L=4096 --set causal=true, or "
+      "sizes.n=1000 of a problem of your own");
   command
       ->add_option("--reference", arguments->reference,
                    "of a T1 file: a CUDA file with a plain kernel that computes the same; or "
@@ -328,15 +329,16 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--ahead", arguments->ahead,
-          fmt::format("generations to compile while one is timed: more for many devices, "
-                      "and the search knows less of the last; {} if not given, {} with a "
+          fmt::format("how many generations compilation runs ahead: more for many devices, or "
+                      "where a GPU waits for compilers; the search reacts later to results; {} if "
+                      "not given, {} with a "
                       "strategy that learns nothing",
                       tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::kAheadWithoutLearning))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,
-      "stop after the search: its screens rank, and are not to be published; --resume "
-      "holds the finals");
+      "skip the final, precise timing: do not publish times from such a run; --resume holds "
+      "the finals later");
   command->add_option("--format", arguments->format, "of the result: text or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));

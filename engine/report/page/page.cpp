@@ -88,7 +88,7 @@ std::string run_page(const db::Store& store, std::int64_t run, PageExtras extras
   const std::string state =
       facts.run.state == "done"
           ? fmt::format("Began {}, ended {}.", facts.run.started_at, facts.run.finished_at)
-          : fmt::format("Began {}; {}.", facts.run.started_at, facts.run.state);
+          : fmt::format("Began {}; {}.", facts.run.started_at, store.standing(facts.run));
   const std::string sections = result_section(facts) + funnel_section(facts) +
                                progress_section(facts) + lineage_section(facts) +
                                effects_section(facts, insights_of(store, run)) +

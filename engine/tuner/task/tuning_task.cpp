@@ -161,7 +161,8 @@ TuningTask open_task(space::SpaceFile file, const std::filesystem::path& root) {
                       "', but the space's problem is '" + problem->kind() + "'");
     if (!loaded.arch_on(target.arch))
       throw UserError(prefix(mark) + "template '" + name + "' is for " + loaded.arch() +
-                      ", but the target '" + file.target + "' is " + target.arch);
+                      (loaded.arch().ends_with('a') ? "" : " and newer") + ", but the target '" +
+                      file.target + "' is " + target.arch);
     require_parameters(file, loaded, mark);
     require_options(file, loaded);
     loaded.require_no_conditions();

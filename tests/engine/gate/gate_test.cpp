@@ -172,6 +172,29 @@ TEST_CASE("gate_cases: no size is kept from a kind of input for ever") {
   }
 }
 
+TEST_CASE(
+    "sanitize_more: each size that can be afforded has a sanitized case, the others are told") {
+  problem::AttentionShape shape = kTinyShape;
+  const auto with_length = [&](std::int64_t length) {
+    shape.Lq = shape.Lk = length;
+    return AttentionProblem(shape).shape();
+  };
+  const AttentionProblem problem(kTinyShape);
+  const Constants small = with_length(40), done = with_length(50), large = with_length(8192);
+  std::vector<GateCase> cases = {{.shape = small, .inputs = Inputs::distinct_rows},
+                                 {.shape = small},
+                                 {.shape = small},
+                                 {.shape = done, .sanitized = true},
+                                 {.shape = done},
+                                 {.shape = large},
+                                 {.shape = large},
+                                 {.shape = with_length(60), .inputs = Inputs::distinct_rows}};
+  CHECK(sanitize_more(problem, cases) == std::vector{large});
+  std::vector<bool> sanitized;
+  for (const GateCase& each : cases) sanitized.push_back(each.sanitized);
+  CHECK(sanitized == std::vector{false, true, false, true, false, false, false, true});
+}
+
 TEST_CASE("a kernel that is gated on nothing has not passed") {
   AttentionGate gate(kTinyShape);
   CHECK_THROWS_AS(gate.check(HostAttention{}, {}), std::logic_error);

@@ -139,6 +139,14 @@ Detail
   std::istringstream lines(failed);
   for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= kPageWidth);
   CHECK_THROWS_AS(show_text(store, 0), UserError);
+  TrialRow counted = a_trial(1, 9, 50);
+  counted.detail_json = R"({"waits_of_a_warp_us":{"busy unit":0.5,"barriers":0},"conflicts":[],)"
+                        R"("parts":[{"a":1}]})";
+  const std::string numbers = show_text(store, store.record_trial(counted, {}, {}, "kernel 9"));
+  CHECK(has(numbers, R"(  waits_of_a_warp_us busy unit 0.5, barriers 0
+  conflicts         none
+  parts             [{"a":1}]
+)"));
 }
 
 }  // namespace fa_tune::test

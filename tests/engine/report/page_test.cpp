@@ -215,6 +215,19 @@ TEST_CASE("a run without a winner, or without a trial, has a page too") {
   CHECK_THROWS_AS(run_page(store, 7, {}), UserError);
 }
 
+TEST_CASE("a run is told to run while it does, and to be killed where nobody works on it") {
+  const ScratchFolder folder;
+  std::int64_t run = 0;
+  {
+    Store store(folder / "a.db", Store::Mode::write);
+    run = store.begin_run(a_run());
+    CHECK(run_page(store, run, {}).find("; running (process ") != std::string::npos);
+  }
+  const Store store(folder / "a.db", Store::Mode::read);
+  CHECK(store.run(run)->state == "running");
+  CHECK(run_page(store, run, {}).find("; killed.") != std::string::npos);
+}
+
 TEST_CASE("escaped: markup, quotes, and bytes that are no text") {
   CHECK(escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
   CHECK(escaped(std::string("\x01\xFF", 2)) == "??");

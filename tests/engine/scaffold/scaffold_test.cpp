@@ -191,7 +191,8 @@ TEST_CASE("init: one line says what it cannot read") {
   CHECK(refusal("int main() {}") == "mine.cu: there is no __global__ function with a body");
   CHECK(has(refusal("__global__ void k(Ray* r, int n) { r[0] = 1; }"),
             "kernel 'k' (line 1): parameter 'r' has the type 'Ray', which init cannot state"));
-  CHECK(has(refusal("__global__ void k(float** r) { r[0][0] = 1; }"), "has the type 'f32**'"));
+  CHECK(has(refusal("__global__ void k(const float** r) { r[0][0] = 1; }"),
+            "parameter 'r' is a pointer to pointers, 'float**', which init cannot state"));
   CHECK(has(refusal("__global__ void k(const float* x, int n) {}"),
             "writes to none of its arguments"));
   CHECK(has(refusal("__global__ void k() {}"), "has no parameters"));

@@ -206,9 +206,39 @@ TEST_CASE("space file: found as given, with .yaml, or among the shipped") {
   CHECK(
       error_of([&] { load_space_file("h10", root); }) ==
       "space 'h10': no such file, and none of the shipped spaces (h100, l4), did you mean 'h100'?");
+  CHECK(error_of([&] { load_space_file("/tmp", root); }) ==
+        "space '/tmp': is a folder, expected a space file");
   CHECK(error_of([&] { load_space_file("", root); }).find("no such file") != std::string::npos);
   CHECK(error_of([&] { load_space_file("x", root / "mine.yaml"); }).find("none in") !=
         std::string::npos);
+}
+
+TEST_CASE("space file: one flow, as JSON is, carries its files as blocks do") {
+  const ScratchFolder folder;
+  const std::string source = "// it's } or \"]\\\" #\n\nint a;\n";
+  write_file(folder / "a.cu", source);
+  const std::string arguments =
+      R"([{"name": "x", "type": "f32", "shape": [4], "fill": {"file": "x.npy"}}])";
+  write_file(folder / "x.npy", "four");
+  const auto with = [&](const std::string& before, const std::string& after) {
+    write_file(folder / "a.json",
+               before + R"({"space": "a", "target": "l4", "problem": {"kind": "custom",
+  "says": ["} # ] '", '}''} ] "'], "arguments": )" +
+                   arguments + R"(, "reference": {"source": "a.cu", "kernel": "k", "launch": {}}},
+ "templates": {"t": {"source": "a.cu", "kernel": "k", "launch": {}}},
+ "parameters": {"P": [1, 2]})" +
+                   after);
+    const SpaceFile file = load_space_file((folder / "a.json").string(), folder / "");
+    // What a run keeps is read without the files.
+    const YamlNode kept = YamlNode::parse(file.text, "kept");
+    CHECK(kept.at("files").at("a.cu").text("a.cu") == source);
+    CHECK(kept.at("arrays").at("x.npy").at("sha256").text("hash").size() == 64);
+    CHECK(parse_space_file(file.text, "kept").parameters.back().values.size() == 2);
+    CHECK(file.parameters.back().mark.line == 4 + std::ranges::count(before, '\n'));
+  };
+  with("", "}");
+  with("# {of blocks}\n", ", }  # as } here\n# {and here}\n");
+  with("--- # {\n", ",\n}\n...\n");
 }
 
 TEST_CASE("space file: cut at every byte it is read or refused, never worse") {
