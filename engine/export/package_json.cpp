@@ -154,6 +154,7 @@ Json call_json(const Package& package, const PackagedCall& call) {
             {"device", call.device},
             {"capability", {capability.major, capability.minor}},
             {"shape", shape_json(call.shape)}};
+  if (call.choice) json["choice"] = *call.choice;
   if (call.any_size) json["any_size"] = any_size_json(*call.any_size);
   const std::vector<PlannedStep> steps = steps_of(call);
   if (call.steps.empty()) add_start(json, std::get<PlannedKernel>(steps.front()));

@@ -220,6 +220,24 @@ std::optional<double> PortfolioField::over_best(std::size_t kernel, std::size_t 
   return us ? std::optional(*us / *best_us(shape)) : std::nullopt;
 }
 
+std::optional<double> PortfolioField::regret(std::size_t kernel, std::size_t shape) const {
+  if (const auto over = over_best(kernel, shape)) return std::log(*over);
+  const auto us = times_[kernel][shape].us();
+  return us ? std::optional(std::max(0.0, std::log(*us / *best_us(shape)))) : std::nullopt;
+}
+
+void PortfolioField::exclude(std::size_t kernel, std::size_t shape) {
+  times_[kernel][shape] = {PortfolioTime::From::now, std::nullopt, {}};
+  if (!raced_[shape]) return;
+  std::optional<double> best;
+  for (const auto& row : times_)
+    if (const auto& ratio = row[shape].ratio; ratio && (!best || ratio->value < *best))
+      best = ratio->value;
+  raced_[shape] = best.has_value();
+  for (auto& row : times_)
+    if (auto& ratio = row[shape].ratio) ratio = *ratio * (1 / *best);
+}
+
 std::optional<double> PortfolioField::best_us(std::size_t shape) const {
   std::optional<double> best;
   for (const auto& row : times_)
