@@ -65,6 +65,8 @@ Json dispatch_report_json(const tuner::PortfolioField& field, const tuner::Dispa
   for (std::size_t choice = 0; choice < dispatch.kernels().size(); ++choice)
     trials.emplace_back(trial_of(field, dispatch, choice));
   Json json = exports::dispatch_json(learned.tree, trials);
+  json["robust"] = Json::array();
+  for (const std::size_t choice : learned.tree.robust) json["robust"].push_back(trials[choice]);
   json["leaves"] = learned.tree.leaves();
   json["regret"] = summary_json(dispatch.regrets());
   json["left_out"] = Json::array();
