@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
@@ -163,12 +165,19 @@ std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool&
     gate::TruthCache truth(*task.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
     GateAndScreen gate_and_screen(task, device, truth, seeds);
+    // All are compiled while the first are timed. A stage anew for each, so that one with the code of
+    // another is timed and not a duplicate.
+    std::deque<std::pair<CompileStage, std::unique_ptr<Variant>>> compiled;
     for (const std::size_t kernel : wanted) {
-      // Anew for each, so that one with the code of another is timed and not a duplicate.
-      CompileStage compile_stage(task, device, pool, cases_of_trials(task, device, seeds));
-      const auto variant = compile_stage.prepare(kernels_[kernel].config);
+      auto& [stage, variant] = compiled.emplace_back(
+          CompileStage(task, device, pool, cases_of_trials(task, device, seeds)), nullptr);
+      variant = stage.prepare(kernels_[kernel].config);
+    }
+    for (const std::size_t kernel : wanted) {
       FinishedTrial trial;
-      if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
+      if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial))
+        gate_and_screen.run(*variant, trial);
+      compiled.pop_front();
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;
