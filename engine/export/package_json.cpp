@@ -128,8 +128,10 @@ std::string signature(const PackagedCall& call) {
   for (const problem::Tensor& tensor : tensors_in_order(call))
     text += fmt::format("{} {} {} {}; ", type_of(tensor), tensor.name, role_name(tensor.role),
                         tensor.dims.size());
+  // What follows from the sizes is nobody's to give.
   for (const problem::Scalar& scalar : scalars_in_order(call))
-    text += fmt::format("{} {}; ", type_of(scalar), scalar.name);
+    if (!call.any_size || !call.any_size->scalars.contains(scalar.name))
+      text += fmt::format("{} {}; ", type_of(scalar), scalar.name);
   return text;
 }
 

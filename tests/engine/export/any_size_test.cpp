@@ -79,6 +79,19 @@ Package resizable_steps() {
   return package;
 }
 
+// It sees x through a map: rows of 64 numbers, of which 8 lie behind one another.
+Package resizable_mapped() {
+  Package package = resizable();
+  package.name = "mapped";
+  PackagedCall& call = package.calls[0];
+  call.arguments[0] = "x_map";
+  call.maps = {{"x_map", "x", {64, 8}, 128, {}}};
+  call.tensors[0].dims = {4, 2, 64};
+  call.maps[0].box = {64, 2, 1};
+  call.any_size->dims.at("x") = formulas({"rows / 2", "2 * columns", "64"});
+  return package;
+}
+
 }  // namespace
 
 TEST_CASE("any size: the formulas in figures, and in words") {
@@ -145,10 +158,18 @@ struct Seen {
 std::string seen;
 int last_int = 0;
 unsigned char last_byte = 0;
+struct Mapped {
+  void* address;
+  unsigned type, rank, box[5], swizzle;
+  unsigned long long dims[5];
+  unsigned strides[4];
+} last_map;
+bool is_mapped = false;
 void tell(const Seen* told) {
   seen += "kernel " + std::to_string(told->grid[0]) + " " + std::to_string(told->grid[1]) + " " +
           std::to_string(told->shared) + "; ";
   std::memcpy(&last_int, told->parameters[2], sizeof last_int);
+  if (is_mapped) std::memcpy(&last_map, told->parameters[0], sizeof last_map);
   std::memcpy(&last_byte, told->parameters[2], sizeof last_byte);
 }
 void tell_move(const char* what, CUdeviceptr, unsigned long long, std::size_t bytes) {
@@ -215,6 +236,53 @@ TEST_CASE("any size: a header launches at the caller's sizes" *
   sizes.rows = 5;
   if (resizable::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 2;
   return seen == "kernel 2 8 256; kernel 2 5 256; " ? 0 : 3;
+)"));
+}
+
+TEST_CASE("any size: a tensor map is that of the caller's sizes" *
+          doctest::test_suite("conditional")) {
+  CHECK(works(resizable_mapped(), R"(
+  mapped::Sizes sizes;
+  is_mapped = true;
+  sizes.columns = 100;
+  sizes.rows = 6;
+  if (mapped::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 1;
+  if (last_map.rank != 3 || last_map.dims[0] != 64 || last_map.dims[1] != 200) return 2;
+  if (last_map.dims[2] != 3 || last_map.strides[0] != 256 || last_map.strides[1] != 256 * 200) return 3;
+  sizes.rows = 1;
+  if (mapped::launch(sizes, at<float>(16), at<float>(32)) != CUDA_ERROR_NOT_FOUND) return 4;
+)"));
+}
+
+TEST_CASE("any size: a header launches what its dispatch names, else the first that can" *
+          doctest::test_suite("conditional")) {
+  // Below 10 rows the second, which takes no sizes above 200 columns; outside of 4 to 100 the first.
+  Package two = resizable();
+  two.name = "two";
+  two.calls.push_back(two.calls[0]);
+  two.calls[0].choice = 0;
+  two.calls[1].choice = 1;
+  two.calls[1].any_size->kernels[0].shared = formula("columns * 8");
+  two.calls[1].any_size->required.push_back(formula("columns <= 200"));
+  two.dispatch.emplace();
+  two.dispatch->nodes = {{.split = {.product = {"rows"}, .below = 10}, .then = 1, .otherwise = 2},
+                         {.choice = 1},
+                         {.choice = 0}};
+  two.dispatch->ranges = {{"rows", 4, 100}};
+  two.dispatch->robust = {0, 1};
+  CHECK(works(two, R"(
+  two::Sizes sizes;
+  const auto launch = [&](std::int64_t rows, std::int64_t columns) {
+    seen = "";
+    sizes.rows = rows;
+    sizes.columns = columns;
+    return two::launch(sizes, at<float>(16), at<float>(32)) == CUDA_SUCCESS ? seen : "none";
+  };
+  if (launch(8, 64) != "kernel 2 8 512; ") return 1;
+  if (launch(50, 64) != "kernel 2 50 256; ") return 2;
+  if (launch(3, 64) != "kernel 2 3 256; ") return 3;
+  if (launch(8, 400) != "kernel 13 8 1600; ") return 4;
+  if (launch(8, 401) != "none") return 5;
 )"));
 }
 
