@@ -92,6 +92,31 @@ Package resizable_mapped() {
   return package;
 }
 
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t from = text.find(begin), to = text.find(end);
+  REQUIRE(to != std::string::npos);
+  return text.substr(from, to - from);
+}
+
+// Two for any sizes. Below 10 rows the second, which takes no sizes above 200 columns; outside of 4 to
+// 100 the first.
+Package dispatched() {
+  Package two = resizable();
+  two.name = "two";
+  two.calls.push_back(two.calls[0]);
+  two.calls[0].choice = 0;
+  two.calls[1].choice = 1;
+  two.calls[1].any_size->kernels[0].shared = formula("columns * 8");
+  two.calls[1].any_size->required.push_back(formula("columns <= 200"));
+  two.dispatch.emplace();
+  two.dispatch->nodes = {{.split = {.product = {"rows"}, .below = 10}, .then = 1, .otherwise = 2},
+                         {.choice = 1},
+                         {.choice = 0}};
+  two.dispatch->ranges = {{"rows", 4, 100}};
+  two.dispatch->robust = {0, 1};
+  return two;
+}
+
 }  // namespace
 
 TEST_CASE("any size: the formulas in figures, and in words") {
@@ -110,12 +135,8 @@ TEST_CASE("any size: the formulas in figures, and in words") {
 
 TEST_CASE("any size: a module computes its launches from the tensors' shapes") {
   const std::string module = torch_module(resizable());
-  const std::size_t begin = module.find("# --- What a launch is computed");
-  const std::size_t end = module.find("# --- A function of tensors");
-  REQUIRE(end != std::string::npos);
-  const std::size_t calls = module.find("_CALLS = ");
-  std::string program = module.substr(calls, module.find("import base64") - calls) +
-                        module.substr(begin, end - begin);
+  std::string program = between(module, "_CALLS = ", "import base64") +
+                        between(module, "# --- What a launch is", "# --- A function");
   program += R"(
 at = _at_sizes(0, {"x": (3, 100), "y": (3,)})
 assert at == 1 and _at_sizes(0, {"x": (3, 100)}) == 1, at
@@ -129,6 +150,13 @@ assert "grid.y" in _at_sizes(0, {"x": (65536, 4)})
 assert "above" in _at_sizes(0, {"x": (0, 4)}) or "1 to" in _at_sizes(0, {"x": (0, 4)})
 assert "dimensions" in _at_sizes(0, {"x": (4,)})
 assert len(_CALLS) == 2
+)";
+  program += R"(
+)" + between(torch_module(dispatched()), "_CALLS = ", "import base64") +
+             between(torch_module(dispatched()), "# --- What a launch is", "# --- A function") + R"(
+assert _in_order([0, 1], {"x": (8, 64)}) == [1, 0]
+assert _in_order([0, 1], {"x": (50, 64)}) == _in_order([0, 1], {"x": (3, 64)}) == [0, 1]
+assert _in_order([0, 1], {"x": (8, 400)}) == [1, 0] and "200" in _at_sizes(1, {"x": (8, 400)})
 )";
   const ScratchFolder folder;
   write_file(folder / "sizes.py", program);
@@ -256,20 +284,7 @@ TEST_CASE("any size: a tensor map is that of the caller's sizes" *
 
 TEST_CASE("any size: a header launches what its dispatch names, else the first that can" *
           doctest::test_suite("conditional")) {
-  // Below 10 rows the second, which takes no sizes above 200 columns; outside of 4 to 100 the first.
-  Package two = resizable();
-  two.name = "two";
-  two.calls.push_back(two.calls[0]);
-  two.calls[0].choice = 0;
-  two.calls[1].choice = 1;
-  two.calls[1].any_size->kernels[0].shared = formula("columns * 8");
-  two.calls[1].any_size->required.push_back(formula("columns <= 200"));
-  two.dispatch.emplace();
-  two.dispatch->nodes = {{.split = {.product = {"rows"}, .below = 10}, .then = 1, .otherwise = 2},
-                         {.choice = 1},
-                         {.choice = 0}};
-  two.dispatch->ranges = {{"rows", 4, 100}};
-  two.dispatch->robust = {0, 1};
+  const Package two = dispatched();
   CHECK(works(two, R"(
   two::Sizes sizes;
   const auto launch = [&](std::int64_t rows, std::int64_t columns) {
