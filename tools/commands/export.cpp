@@ -227,9 +227,10 @@ void add_export(CLI::App& app, Action& action) {
           "--run, for other tools")
       ->capture_default_str()
       ->check(CLI::IsMember({"cu", "header", "ptx", "torch", "t4", "cachefile"}));
-  command->add_flag("--any-size", arguments->any_size,
-                    "for all sizes of a custom problem: the launch is computed from them; gated "
-                    "at some before");
+  command->add_flag(
+      "--any-size", arguments->any_size,
+      "for all sizes that are not compiled in: the launch is computed from them; gated "
+      "at some before");
   command
       ->add_option("--gate-on", arguments->gate_on,
                    "with --any-size: the device, auto, cuda:N or emulator:PROFILE")
