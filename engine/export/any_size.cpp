@@ -14,6 +14,13 @@ Json texts(const std::vector<Residue>& all) {
   return list;
 }
 
+expression::Expression::Scope scope_of(const Constants& sizes) {
+  return [&sizes](const std::string& name) {
+    const auto found = sizes.find(name);
+    return found == sizes.end() ? nullptr : &found->second;
+  };
+}
+
 }  // namespace
 
 nlohmann::ordered_json any_size_json(const AnySize& any) {
@@ -34,16 +41,20 @@ nlohmann::ordered_json any_size_json(const AnySize& any) {
   return json;
 }
 
+Constants with_sizes(const AnySize& any, Constants shape, const Constants& sizes) {
+  for (const auto& [name, value] : sizes) shape.insert_or_assign(name, value);
+  for (const auto& [name, residue] : any.follows)
+    if (const auto found = shape.find(name); found != shape.end())
+      found->second = expression::Expression::parse(residue.text(expression::Language::native))
+                          .evaluate(scope_of(sizes));
+  return shape;
+}
+
 std::string refusal_at(const AnySize& any, const Constants& sizes) {
   for (const Residue& each : any.required) {
     std::string text = each.text(expression::Language::native);
     try {
-      const bool holds =
-          expression::Expression::parse(text).evaluate_bool([&](const std::string& name) {
-            const auto found = sizes.find(name);
-            return found == sizes.end() ? nullptr : &found->second;
-          });
-      if (!holds) return text;
+      if (!expression::Expression::parse(text).evaluate_bool(scope_of(sizes))) return text;
     } catch (const UserError& error) {
       return text + ": " + error.what();
     }

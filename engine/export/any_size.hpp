@@ -16,7 +16,9 @@ namespace fa_tune::exports {
 // figures that it has at the shape it was tuned for.
 struct AnySize {
   std::vector<std::string> sizes;
-  std::vector<kernel::KernelFormulas> kernels;                   // of its steps that are kernels
+  std::map<std::string, expression::Residue> follows =
+      {};                                       // members of the shape that rest on them
+  std::vector<kernel::KernelFormulas> kernels;  // of its steps that are kernels
   std::map<std::string, std::vector<expression::Residue>> dims;  // of each tensor
   std::map<std::string, expression::Residue> scalars;            // those that rest on sizes
   std::vector<expression::Residue> required;                     // what must hold
@@ -34,6 +36,10 @@ inline constexpr const char* kAxes = "xyz";
 // "cluster", "shared"}], "dims": {name: [...]}, "scalars": {name: ...}, "required": [...],
 // "gated"}.
 nlohmann::ordered_json any_size_json(const AnySize& any);
+
+// The shape with these sizes in it, and with what follows from them. Throws UserError where that has
+// no value.
+Constants with_sizes(const AnySize& any, Constants shape, const Constants& sizes);
 
 // The first that does not hold at these sizes, as text; empty where all do.
 std::string refusal_at(const AnySize& any, const Constants& sizes);

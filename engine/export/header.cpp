@@ -33,6 +33,7 @@ class Header {
   std::vector<std::string> names_of_sizes() const;
   std::string head() const;
   std::string same_sizes() const;
+  std::string dispatch() const;
   std::string user_side() const;
   std::string launcher() const;
   std::string refusals() const;
@@ -99,6 +100,13 @@ std::string Header::same_sizes() const {
   for (const std::string& name : names_.sizes) tests.push_back(fmt::format("a.{0} == b.{0}", name));
   return fmt::format("inline bool same(const Sizes& a, const Sizes& b) {{\n  return {};\n}}\n\n",
                      fmt::join(tests, " && "));
+}
+
+std::string Header::dispatch() const {
+  if (!package_.dispatch) return "inline int dispatch(const Sizes&) { return -1; }\n\n";
+  Constants fixed = package_.calls.front().shape;
+  for (const std::string& name : names_.sizes) fixed.erase(name);
+  return cxx_dispatch(*package_.dispatch, fixed);
 }
 
 std::string Header::user_side() const {
@@ -183,9 +191,9 @@ std::string Header::workspace_sizes() const {
 
 std::string Header::text() const {
   return head() + "\nnamespace " + package_.name + " {\n\n" + user_side() +
-         "namespace detail {\n\n" + same_sizes() + HeaderTables(package_, names_).text() +
-         "\n}  // namespace detail\n\n" + launcher() + refusals() + workspace_sizes() +
-         "\n}  // namespace " + package_.name + "\n";
+         "namespace detail {\n\n" + same_sizes() + dispatch() +
+         HeaderTables(package_, names_).text() + "\n}  // namespace detail\n\n" + launcher() +
+         refusals() + workspace_sizes() + "\n}  // namespace " + package_.name + "\n";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/export/header_types.hpp"
+#include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
 
 namespace fa_tune::exports {
@@ -13,6 +14,10 @@ namespace {
 
 using expression::Language;
 using expression::Residue;
+
+// Of cuTensorMapEncodeTiled: elements of a dimension, bytes between them.
+constexpr std::int64_t kMostMapped = std::int64_t{1} << 32;
+constexpr std::int64_t kMostStride = (std::int64_t{1} << 40) - 1;
 
 std::string formula(const Residue& residue) {
   return residue.text(Language::cxx, [](const std::string& name) { return "of." + name; });
@@ -31,8 +36,7 @@ class Formulas {
       : call_(call), any_(*call.any_size), image_(image), names_(names) {}
 
   std::string text(std::size_t at) {
-    for (const std::string& name : names_.sizes)
-      require(fmt::format("of.{} >= 1", name), name + " must be above 0");
+    for (const std::string& name : names_.sizes) add_size(name);
     for (const Residue& each : any_.required)
       require(formula(each), each.text(Language::native) + " must hold");
     for (std::size_t i = 0; i < names_.tensors.size(); ++i) add_tensor(i);
@@ -56,6 +60,19 @@ class Formulas {
   }
 
  private:
+  // Free, or as it follows from those, or as it was tuned.
+  void add_size(const std::string& name) {
+    const auto equals = [&](const std::string& formula, const std::string& native) {
+      require(fmt::format("of.{} == {}", name, formula), name + " must be " + native);
+    };
+    if (std::ranges::find(any_.sizes, name) != any_.sizes.end())
+      require(fmt::format("of.{} >= 1", name), name + " must be above 0");
+    else if (const auto found = any_.follows.find(name); found != any_.follows.end())
+      equals(formula(found->second), found->second.text(Language::native));
+    else
+      equals(to_text(call_.shape.at(name)), to_text(call_.shape.at(name)));
+  }
+
   void require(const std::string& condition, const std::string& otherwise) {
     body_ += fmt::format("  all.require({},\n              {});\n", condition, told(otherwise));
   }
@@ -127,9 +144,38 @@ class Formulas {
           *kernel.cluster[i].value() != Value(std::int64_t{1}))
         require(fmt::format("({}) % {} == 0", formula(kernel.grid[i]), formula(kernel.cluster[i])),
                 "the cluster must divide the grid" + of);
+    for (std::size_t i = 0; i < planned.maps.size(); ++i) add_map(planned, i, step);
     if (rests(kernel.shared))
       assign(fmt::format("steps[{}].shared", step), "static_cast<unsigned>", kernel.shared, 0,
              most_shared(call_, entry), "dynamic shared memory" + of);
+  }
+
+  // Maps stand in the order in which the kernel takes them.
+  void add_map(const PlannedKernel& planned, std::size_t number, std::size_t step) {
+    const MappedTensor& map = planned.maps[number];
+    std::size_t place = 0;
+    for (const std::string& name : planned.arguments) {
+      if (name == map.argument) break;
+      if (std::ranges::find(planned.maps, name, &MappedTensor::argument) != planned.maps.end())
+        ++place;
+    }
+    const problem::Tensor& tensor = call_.tensors.at(index_of(call_.tensors, map.tensor));
+    const std::vector<Residue>& dims = any_.dims.at(map.tensor);
+    const std::vector<MapDimension> axes = map_axes(map, call_.tensors);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const MapDimension& axis = axes[i];
+      const std::string at = fmt::format("maps[{}][{}].", step, place);
+      const Residue& whole = dims[axis.of_tensor];
+      if (axis.modulo == 0 && whole.value() == nullptr)
+        assign(fmt::format("{}dims[{}]", at, i), "static_cast<cuuint64_t>", whole / axis.divisor, 1,
+               kMostMapped, fmt::format("a size of the map of {}", map.tensor));
+      Residue stride = Residue::of(axis.divisor * static_cast<std::int64_t>(size_of(tensor.type)));
+      for (std::size_t inner = axis.of_tensor + 1; inner < dims.size(); ++inner)
+        stride = stride * dims[inner];
+      if (i > 0 && !stride.names().empty())
+        assign(fmt::format("{}strides[{}]", at, i - 1), "static_cast<cuuint64_t>", stride, 1,
+               kMostStride, fmt::format("a stride of the map of {}", map.tensor));
+    }
   }
 
   void add_move(const PlannedStep& each, std::size_t step) {

@@ -230,11 +230,12 @@ std::string HeaderTables::calls() const {
     const auto place = [at](const char* name, bool there) {
       return there ? fmt::format("{}_{}", name, at) : std::string("nullptr");
     };
-    rows +=
-        fmt::format("    {{{}, {}, {}, {},\n     {{{}}}, steps_{}, {}, {}, {}, bytes_{}, {}}},\n",
-                    call.kernel, capability.major, capability.minor, cxx_literal(call.device),
-                    fmt::join(sizes, ", "), at, steps.size(), place("constants", constants > 0),
-                    constants, at, place("compute", call.any_size.has_value()));
+    rows += fmt::format(
+        "    {{{}, {}, {}, {}, {},\n     {{{}}}, steps_{}, {}, {}, {}, bytes_{}, {}}},\n",
+        call.kernel, call.choice ? std::to_string(*call.choice) : "-1", capability.major,
+        capability.minor, cxx_literal(call.device), fmt::join(sizes, ", "), at, steps.size(),
+        place("constants", constants > 0), constants, at,
+        place("compute", call.any_size.has_value()));
   }
   return fmt::format(
              "constexpr std::size_t most_maps = {}, most_arguments = {}, most_steps = {};\n"

@@ -28,6 +28,9 @@ std::int64_t most_shared(const PackagedCall& call, const KernelEntry& kernel) {
 
 std::string contents_lines(const Package& package, std::string_view mark) {
   std::string text;
+  if (package.dispatch)
+    text += comment_lines(
+        "A decision tree chooses among these kernels by the sizes, each for any sizes:", mark);
   for (const PackagedCall& call : package.calls) {
     const std::string device = call.device.empty() ? "any device" : call.device;
     text += comment_lines(
@@ -44,6 +47,7 @@ std::string identity(const Package& package) {
   for (const PackagedKernel& kernel : package.kernels) all += sha256(kernel.image.bytes);
   for (const PackagedCall& call : package.calls)
     all += literal(call_json(package, call), Notation::json);
+  if (package.dispatch) all += python_dispatch(*package.dispatch);
   return sha256(all).substr(0, 16);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/export/any_size.hpp"
+#include "engine/export/dispatch.hpp"
 #include "engine/model/kernel_image.hpp"
 #include "engine/problem/problem.hpp"
 #include "engine/yaml/value.hpp"
@@ -38,6 +39,8 @@ struct PackagedCall {
   std::vector<PlannedStep> steps = {};
   // Where it is for any sizes: how the figures above follow from these.
   std::optional<AnySize> any_size = {};
+  // Where the package has a dispatch: by which number that asks for it.
+  std::optional<std::size_t> choice = {};
 };
 // The bytes of dynamic shared memory that a kernel of a call for any sizes may ask for.
 std::int64_t most_shared(const PackagedCall& call, const KernelEntry& kernel);
@@ -49,7 +52,9 @@ struct Package {
   std::string problem;  // kind
   std::string name;     // of a header's namespace; an identifier
   std::vector<PackagedKernel> kernels;
+  // With a dispatch, and for any sizes each: the most robust choice first.
   std::vector<PackagedCall> calls;
+  std::optional<DispatchTree> dispatch = {};
 };
 
 // Compute capability: {9, 0} of "sm_90a".

@@ -123,13 +123,19 @@ Json shape_json(const Constants& shape) {
   return json;
 }
 
-std::string signature(const PackagedCall& call) {
+// What follows from the sizes is nobody's to give, so it is left out.
+std::string signature(const Package& package, const PackagedCall& call) {
+  const auto is_computed = [&](const std::string& scalar) {
+    return std::ranges::any_of(package.calls, [&](const PackagedCall& each) {
+      return each.any_size && each.any_size->scalars.contains(scalar);
+    });
+  };
   std::string text;
   for (const problem::Tensor& tensor : tensors_in_order(call))
     text += fmt::format("{} {} {} {}; ", type_of(tensor), tensor.name, role_name(tensor.role),
                         tensor.dims.size());
   for (const problem::Scalar& scalar : scalars_in_order(call))
-    text += fmt::format("{} {}; ", type_of(scalar), scalar.name);
+    if (!is_computed(scalar.name)) text += fmt::format("{} {}; ", type_of(scalar), scalar.name);
   return text;
 }
 
@@ -154,6 +160,7 @@ Json call_json(const Package& package, const PackagedCall& call) {
             {"device", call.device},
             {"capability", {capability.major, capability.minor}},
             {"shape", shape_json(call.shape)}};
+  if (call.choice) json["choice"] = *call.choice;
   if (call.any_size) json["any_size"] = any_size_json(*call.any_size);
   const std::vector<PlannedStep> steps = steps_of(call);
   if (call.steps.empty()) add_start(json, std::get<PlannedKernel>(steps.front()));
@@ -240,13 +247,13 @@ std::vector<problem::Scalar> scalars_in_order(const PackagedCall& call) {
 }
 
 void check_one_signature(const Package& package) {
-  const std::string first = signature(package.calls.front());
+  const std::string first = signature(package, package.calls.front());
   for (const PackagedCall& call : package.calls)
-    if (signature(call) != first)
+    if (signature(package, call) != first)
       throw UserError(fmt::format(
           "one function cannot launch all of these kernels: one takes {}another {}export them into "
           "files of their own",
-          first, signature(call)));
+          first, signature(package, call)));
 }
 
 }  // namespace fa_tune::exports

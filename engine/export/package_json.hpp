@@ -22,6 +22,7 @@ namespace fa_tune::exports {
 // is as large as the dimension, or as `modulo` where that is not 0, else the divisor-th part.
 // "bytes" of a scalar are there if it has several numbers, which "value" lists, or one of 8 bits.
 // Where the call is for any sizes, "any_size" has the formulas (any_size.hpp).
+// "choice" is the number by which a package's dispatch asks for it.
 // "own": true where it is the template's or follows from the sizes, so that nobody sets it.
 nlohmann::ordered_json call_json(const Package& package, const PackagedCall& call);
 

@@ -87,6 +87,13 @@ std::string cxx_literal(std::string_view text) {
   return made + "\"";
 }
 
+std::string identifier(std::string_view name) {
+  std::string made;
+  for (const char c : name)
+    made += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
+}
+
 std::string base64(std::string_view bytes) {
   std::string made(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // it ends what it writes by a zero
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(made.data()),

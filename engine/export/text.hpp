@@ -25,6 +25,9 @@ std::string literal(const nlohmann::ordered_json& json, Notation notation, std::
 // A string literal of C++ (and of C), without the line breaks of raw ones.
 std::string cxx_literal(std::string_view text);
 
+// A file's name as one of a namespace.
+std::string identifier(std::string_view name);
+
 std::string base64(std::string_view bytes);
 
 // What every export of a form has in common, as it stands in python/ and cxx/: code that works on

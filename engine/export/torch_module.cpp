@@ -20,7 +20,8 @@ bool is(const PackagedCall& call, const char* name, const Value& value) {
 
 // What PyTorch's scaled_dot_product_attention computes too. Its causal mask starts at the top left.
 bool is_plain_attention(const PackagedCall& call) {
-  const bool cornered = is(call, "causal", true) && call.shape.at("Lq") != call.shape.at("Lk");
+  const bool square = call.shape.at("Lq") == call.shape.at("Lk") && !call.any_size;
+  const bool cornered = is(call, "causal", true) && !square;
   return is(call, "lse", false) && is(call, "capped", false) && is(call, "alibi", false) &&
          is(call, "window_left", std::int64_t{-1}) && is(call, "window_right", std::int64_t{-1}) &&
          !is(call, "dtype", std::string("e4m3")) &&
@@ -93,7 +94,8 @@ std::string torch_module(const Package& package) {
   text += "_KERNELS = " + literal(kernels, Notation::python) + "\n\n";
   text += "_CALLS = " + literal(calls, Notation::python) + "\n\n";
   text += std::string(python_driver_part()) + "\n\n";
-  if (!attention) text += std::string(python_sizes_part()) + "\n\n" + formulas;
+  text += std::string(python_sizes_part()) + "\n\n" + formulas;
+  if (package.dispatch) text += python_dispatch(*package.dispatch) + "\n\n";
   text += attention ? python_attention_part() : python_function_part();
   return text;
 }

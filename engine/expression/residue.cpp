@@ -142,6 +142,12 @@ Residue operator*(const Residue& a, const Residue& b) {
   return ResidueMaker::combine(Residue::Type::integer, Operation::multiply, {a, b});
 }
 
+Residue operator/(const Residue& a, std::int64_t divisor) {
+  if (divisor == 1) return a;
+  return ResidueMaker::combine(Residue::Type::integer, Operation::divide,
+                               {a, Residue::of(divisor)});
+}
+
 Residue Residue::equal(const Residue& a, const Residue& b) {
   return ResidueMaker::combine(Type::boolean, Operation::compare, {a, b},
                                {ComparisonOperator::equal});

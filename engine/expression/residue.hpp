@@ -39,8 +39,9 @@ class Residue {
   std::string text(Language language,
                    const std::function<std::string(const std::string&)>& name = {}) const;
 
-  // The product of two integers, and whether they are equal.
+  // The product of two integers, a part of one, and whether they are equal.
   friend Residue operator*(const Residue& a, const Residue& b);
+  friend Residue operator/(const Residue& a, std::int64_t divisor);
   static Residue equal(const Residue& a, const Residue& b);
 
  private:

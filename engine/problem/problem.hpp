@@ -176,6 +176,10 @@ struct SizeFormulas {
   std::vector<std::string> sizes;
   std::map<std::string, std::vector<expression::Residue>> dims;  // of each tensor
   std::map<std::string, expression::Residue> scalars;            // those that rest on sizes
+  // Other members of a complete shape that rest on sizes.
+  std::map<std::string, expression::Residue> follows = {};
+  // What sizes amount to together, where that says more of a kernel's work than each by itself.
+  std::vector<std::vector<std::string>> products = {};
 };
 
 class ReferenceRunner;  // reference.hpp

@@ -65,7 +65,12 @@ check 'luck: nothing is written' test ! -e luck.header
 
 small_space small.yaml
 search small
-any small cu
-check 'attention: it is refused' equal "$status" 2
-check 'attention: with the reason' contains "$err" 'a kernel of attention is made for one shape'
+for form in cu header torch; do
+  any small $form
+  check "attention: it is written as $form" equal "$status" 0
+done
+check 'attention: the header computes its grid' contains small.header 'ceil_div(of.Lq, '
+check 'attention: and fixes what is compiled in' contains small.header 'of.D == 16'
+check 'attention: the module too' contains small.torch '_ceil_div(s["Lq"], '
+check 'attention: it is Python' python3 -m py_compile small.torch
 finish

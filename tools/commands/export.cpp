@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/export/text.hpp"
 #include "engine/report/recorded_run.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/tuner/task/any_size.hpp"
@@ -63,14 +64,6 @@ exports::AnySize any_size_of(const db::Store& store, std::int64_t trial,
   } catch (const UserError& error) {
     throw UserError(fmt::format("trial {} is not exported for any sizes: {}", trial, error.what()));
   }
-}
-
-// A file's name as one of a namespace.
-std::string identifier(const std::string& name) {
-  std::string made;
-  for (const char c : name)
-    made += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-  return made.empty() || (made[0] >= '0' && made[0] <= '9') ? "kernels_" + made : made;
 }
 
 void take_trial(const db::Store& store, std::int64_t trial, const PackageWishes& wishes,
@@ -147,7 +140,7 @@ int export_package(const Filters& filters, const PackageWishes& wishes) {
   else
     take_named(filters.db, wishes, packager);
   exports::Package package = packager.package();
-  package.name = identifier(std::filesystem::path(wishes.out).stem().string());
+  package.name = exports::identifier(std::filesystem::path(wishes.out).stem().string());
   write_file(wishes.out, text_of(package, wishes.form));
   log_info("{} {}, for {} {}, in {}:", package.kernels.size(),
            package.kernels.size() == 1 ? "kernel" : "kernels", package.calls.size(),
@@ -234,9 +227,10 @@ void add_export(CLI::App& app, Action& action) {
           "--run, for other tools")
       ->capture_default_str()
       ->check(CLI::IsMember({"cu", "header", "ptx", "torch", "t4", "cachefile"}));
-  command->add_flag("--any-size", arguments->any_size,
-                    "for all sizes of a custom problem: the launch is computed from them; gated "
-                    "at some before");
+  command->add_flag(
+      "--any-size", arguments->any_size,
+      "for all sizes that are not compiled in: the launch is computed from them; gated "
+      "at some before");
   command
       ->add_option("--gate-on", arguments->gate_on,
                    "with --any-size: the device, auto, cuda:N or emulator:PROFILE")

@@ -13,6 +13,7 @@
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
+#include "tools/commands/portfolio_dispatch.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune::commands {
@@ -27,6 +28,9 @@ struct PortfolioArguments {
   std::vector<std::string> shapes;
   bool anew = false;
   bool no_race = false;
+  bool dispatch = false;
+  std::string form = "json";
+  std::string gate_on = "auto";
   std::string format = "text";
   std::string out;
   std::optional<std::uint64_t> seed;
@@ -152,16 +156,44 @@ std::string origin_text(const tuner::PortfolioField& field) {
          "moments differ by a percent or two.";
 }
 
+// A portfolio's kernels for all sizes. What is exported is gated at other sizes first; what fails
+// there leaves its place to others.
+void choose_dispatch(tuner::PortfolioField& field, const PortfolioArguments& arguments,
+                     double within, tuner::Dispatch& dispatch, tuner::SetCover& cover) {
+  if (arguments.form != "json") {
+    const device::DeviceProfile& target = field.shapes().front().task.target;
+    Session session(arguments.gate_on, target, require_root());
+    for (const tuner::PortfolioShape& shape : field.shapes())
+      session.give_reference(*shape.task.problem, target);
+    while (!dispatch.gate(cover.kernels, session.device(), session.pool()))
+      cover = tuner::fewest_cover(field.costs(within));
+  }
+  dispatch.learn(cover.kernels);
+}
+
 int portfolio(const PortfolioArguments& arguments) {
+  if (arguments.form != "json" && (!arguments.dispatch || arguments.out.empty()))
+    throw UserError("--as " + arguments.form +
+                    " writes what --dispatch learns into the file that --out names: give both; "
+                    "without them, export the choice with: fa-tune export --portfolio");
   const double within = share(arguments.within);
   const db::Store store(arguments.filters.db, db::Store::Mode::read);
   tuner::PortfolioField field(
       store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
       require_root());
   const std::size_t timed = take_times(field, arguments, within);
-  const tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
-  const std::string json = as_json(field, cover, within, timed).dump(2) + "\n";
-  if (!arguments.out.empty()) write_file(arguments.out, json);
+  tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
+  std::optional<tuner::Dispatch> dispatch;
+  if (arguments.dispatch) {
+    dispatch.emplace(field);
+    choose_dispatch(field, arguments, within, *dispatch, cover);
+  }
+  Json answer = as_json(field, cover, within, timed);
+  if (dispatch) answer["dispatch"] = dispatch_report_json(field, *dispatch);
+  const std::string json = answer.dump(2) + "\n";
+  if (!arguments.out.empty() && arguments.form == "json") write_file(arguments.out, json);
+  if (arguments.form != "json")
+    export_dispatch(*dispatch, arguments.filters.db, arguments.form, arguments.out);
   if (arguments.format == "json") {
     fmt::print("{}", json);
     return 0;
@@ -174,6 +206,7 @@ int portfolio(const PortfolioArguments& arguments) {
       cover.fewest() ? ", and no fewer do"
                      : fmt::format("; no fewer than {} could", cover.at_least),
       timed, origin_text(field));
+  if (dispatch) fmt::print("{}", dispatch_report_text(field, *dispatch));
   return 0;
 }
 
@@ -195,8 +228,22 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
-  command->add_option("--out", arguments->out, "write the choice as JSON, for export --portfolio")
+  command->add_flag("--dispatch", arguments->dispatch,
+                    "also learn which of them serves sizes that nobody tuned: a decision tree");
+  command
+      ->add_option("--out", arguments->out,
+                   "write the choice as JSON, for export --portfolio; or as --as says")
       ->type_name("FILE");
+  command
+      ->add_option("--as", arguments->form,
+                   "what --out writes: json; with --dispatch also header or torch, the kernels for "
+                   "any sizes with the tree that chooses among them, gated at some before")
+      ->check(CLI::IsMember({"json", "header", "torch"}))
+      ->capture_default_str();
+  command
+      ->add_option("--gate-on", arguments->gate_on,
+                   "with --as: the device, auto, cuda:N or emulator:PROFILE")
+      ->capture_default_str();
   add_format_option(*command, arguments->format, {"text", "json"});
   add_seed(*command, arguments->seed, "of inputs and clocks; fresh if not given");
   act(*command, action, arguments, portfolio);

@@ -47,10 +47,12 @@ struct Sized {
   Step steps[most_steps];
   std::size_t bytes[most_tensors];    // of each tensor
   std::uint64_t values[most_values];  // of scalars that follow from the sizes
+  Map maps[most_steps][most_maps];
 };
 
 struct Call {
   int kernel;
+  int choice;          // the number by which dispatch() asks for it
   int major, minor;    // compute capability
   const char* device;  // that it was tuned on
   Sizes sizes;
@@ -67,7 +69,10 @@ struct Call {
 inline const char* at_sizes(const Call& call, const Sizes& sizes, Sized& at) {
   if (call.compute == nullptr && !same(call.sizes, sizes))
     return "no kernel was tuned for these sizes";
-  for (int i = 0; i < call.step_count; ++i) at.steps[i] = call.steps[i];
+  for (int i = 0; i < call.step_count; ++i) {
+    at.steps[i] = call.steps[i];
+    for (int j = 0; j < call.steps[i].map_count; ++j) at.maps[i][j] = call.steps[i].maps[j];
+  }
   for (std::size_t i = 0; i < most_tensors; ++i) at.bytes[i] = call.bytes[i];
   return call.compute == nullptr ? nullptr : call.compute(sizes, at);
 }
@@ -137,8 +142,9 @@ inline CUresult loaded_for(const Kernel* kernels, const Call& call, Loaded& load
   return code;
 }
 
-// What is for these sizes on the current device: what was tuned for them before what is for any,
-// then what was tuned on a device of its name before others of its compute capability.
+// What is for these sizes on the current device: first what dispatch() names, then what was tuned
+// for them before what is for any, then what was tuned on a device of its name before others of its
+// compute capability.
 inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const Call*& chosen,
                        Sized& at) {
   CUdevice device = 0;
@@ -152,10 +158,15 @@ inline CUresult choose(const Call* calls, int count, const Sizes& sizes, const C
   if (code != CUDA_SUCCESS) return code;
   chosen = nullptr;
   bool is_tuned = false;
+  const int wanted = dispatch(sizes);
   for (int i = 0; i < count; ++i) {
     const Call& call = calls[i];
     if (call.major != major || call.minor != minor || at_sizes(call, sizes, at) != nullptr)
       continue;
+    if (wanted >= 0) {
+      if (chosen == nullptr || (call.choice == wanted && chosen->choice != wanted)) chosen = &call;
+      continue;
+    }
     const bool tuned = same(call.sizes, sizes);
     if (chosen == nullptr || (tuned && !is_tuned)) {
       chosen = &call;
@@ -209,7 +220,7 @@ Chosen bits_of(const std::optional<T>& value) {
   return bits;
 }
 
-inline CUresult start(const Step& step, CUfunction function, const Sized& at,
+inline CUresult start(const Step& step, const Map* step_maps, CUfunction function, const Sized& at,
                       const CUdeviceptr* tensors, const Chosen* options, CUstream stream) {
   if (step.kind == Step::set)
     return cuMemsetD8Async(tensors[step.to], step.value, step.bytes, stream);
@@ -230,7 +241,7 @@ inline CUresult start(const Step& step, CUfunction function, const Sized& at,
     if (argument.kind == Argument::option)
       values[i] = options[argument.index].value_or(argument.bits);
     if (argument.kind != Argument::map) continue;
-    const Map& map = step.maps[argument.index];
+    const Map& map = step_maps[argument.index];
     code = encode(map, tensors[map.tensor], maps[argument.index]);
     parameters[i] = &maps[argument.index];
   }
@@ -272,7 +283,7 @@ inline CUresult start(const Call& call, const Sized& at, const Loaded& loaded,
       code = cuMemcpyDtoDAsync(variable, tensors[constant.tensor], constant.bytes, stream);
   }
   for (int i = 0; i < call.step_count && code == CUDA_SUCCESS; ++i)
-    code = start(at.steps[i], loaded.functions[i], at, tensors, options, stream);
+    code = start(at.steps[i], at.maps[i], loaded.functions[i], at, tensors, options, stream);
   return code;
 }
 

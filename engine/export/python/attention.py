@@ -10,7 +10,8 @@ def _shape_of(call):
 
 _by_shape = {}
 for _index, _call in enumerate(_CALLS):
-    _by_shape.setdefault(_shape_of(_call), []).append(_index)
+    if "choice" not in _call:
+        _by_shape.setdefault(_shape_of(_call), []).append(_index)
 _shapes = list(_by_shape.items())
 _dtypes = [_TYPES[_call["tensors"][0]["type"]][0] for _call in _CALLS]
 _heads_inside = [_call["shape"]["layout"] == "BSHD" for _call in _CALLS]
@@ -24,6 +25,24 @@ def _candidates(shape):
         if known == shape:
             return calls
     return ()
+
+
+def _sized_candidates(shape):
+    """Of those for any sizes: with such a D, mask and heads that share keys."""
+    _, H, Hkv, _, _, D, causal = shape
+    found = []
+    for call in _SIZED:
+        tuned = _CALLS[call]["shape"]
+        if (tuned["D"], tuned["causal"]) == (D, causal) and tuned["H"] // tuned["Hkv"] * Hkv == H:
+            found.append(call)
+    return found
+
+
+def _shapes_for(call, query, key):
+    """Of its tensors, as their dimensions lie."""
+    if _heads_inside[call]:
+        query, key = query.transpose(1, 2), key.transpose(1, 2)
+    return {"Q": query.shape, "K": key.shape, "V": key.shape}
 
 
 def _strides_fit(call, tensor):
@@ -59,7 +78,9 @@ def _obstacle(query, key, value, attn_mask, dropout_p, scale, enable_gqa):
 def _choice(query, key, value, is_causal):
     """(which of _CALLS, None), or (-1, why there is none)."""
     B, H, Lq, D = query.shape
-    found = _candidates((B, H, key.size(1), Lq, key.size(2), D, bool(is_causal)))
+    shape = (B, H, key.size(1), Lq, key.size(2), D, bool(is_causal))
+    tuned, sized = _candidates(shape), _sized_candidates(shape)
+    found = [*tuned, *sized]
     if len(found) == 0:
         return -1, "no kernel was tuned for this shape"
     found = [call for call in found if _dtypes[call] == query.dtype]
@@ -68,9 +89,22 @@ def _choice(query, key, value, is_causal):
     usable = [call for call in _calls_on(query.device.index) if call in found]
     if len(usable) == 0:
         return -1, "no kernel of this shape was tuned for this device"
+    usable = [call for call in usable if all(_strides_fit(call, tensor) for tensor in (query, key, value))]
     for call in usable:
-        if _strides_fit(call, query) and _strides_fit(call, key) and _strides_fit(call, value):
+        if call in tuned:
             return call, None
+    reason = None
+    for inside in (False, True):
+        ordered = [call for call in usable if call in sized and _heads_inside[call] == inside]
+        if len(ordered) > 0:
+            ordered = _in_order(ordered, _shapes_for(ordered[0], query, key))
+        for call in ordered:
+            made = _at_sizes(call, _shapes_for(call, query, key))
+            if not isinstance(made, str):
+                return made, None
+            reason = made
+    if reason is not None:
+        return -1, reason
     return -1, "the kernels of this shape want other strides: BSHD or BHSD, closely packed, as they were tuned"
 
 
@@ -84,9 +118,10 @@ def _empty_output(query, heads_inside):
 def _prepare(where, query, key, value, output, call, scale, stream):
     """A launch, kept under `where` unless something had to be copied for it."""
     tensors = {"Q": query, "K": key, "V": value, "O": output}
-    if _heads_inside[call]:
+    tuned = _CALLS[call].get("tuned", call)
+    if _heads_inside[tuned]:
         tensors = {name: tensor.transpose(1, 2) for name, tensor in tensors.items()}
-    taken = {name: _taken(tensor, _any_strides[call]) for name, tensor in tensors.items()}
+    taken = {name: _taken(tensor, _any_strides[tuned]) for name, tensor in tensors.items()}
     as_given = all(taken[name] is tensor for name, tensor in tensors.items())
     prepared = _ready(where if as_given else None, call, taken, {"scale": scale}, query.device.index, stream)
     prepared.copied = None if as_given else taken  # which must live until it is launched
@@ -111,6 +146,7 @@ def _attention_fake(query, key, value, call, scale, heads_inside):
 
 def _settings(query, call, scale):
     """The scale, and where the heads of the output lie."""
+    call = _CALLS[call].get("tuned", call)
     inside = query.stride(1) < query.stride(2) if _any_strides[call] else _heads_inside[call]
     return query.size(3) ** -0.5 if scale is None else scale, inside
 
@@ -192,8 +228,8 @@ def attention(
 ):
     """torch.nn.functional.scaled_dot_product_attention, forward, by the kernels of this module.
 
-    Takes and gives what that does: [B, H, L, D]. Where a kernel was tuned for the shape, the dtype, the
-    strides and the device, it runs; everything else goes to PyTorch's own, gradients too, as the kernels
+    Takes and gives what that does: [B, H, L, D]. Where a kernel is for the shape, the dtype, the strides
+    and the device, it runs; everything else goes to PyTorch's own, gradients too, as the kernels
     have no backward pass. With strict=True what no kernel is for is a ValueError that says why.
     """
     if _quick is not None and attn_mask is None and dropout_p == 0.0 and not torch.compiler.is_compiling():

@@ -94,16 +94,18 @@ def _chosen(tensors):
         if torch.is_grad_enabled() and tensor.requires_grad:
             raise ValueError(f"{name} wants a gradient: there is no backward pass")
     reason = "no kernel was tuned for this device"
-    for call in _calls_on(tensors[0].device.index):
-        reason = _misfit(call, tensors)
-        if reason is None:
-            return call
-    for call in _calls_on(tensors[0].device.index):
-        if call in _SIZED:
-            made = _at_sizes(call, {name: tensor.shape for name, tensor in zip(_GIVEN, tensors)})
-            reason = made if isinstance(made, str) else _misfit(made, tensors)
+    calls = _calls_on(tensors[0].device.index)
+    for call in calls:
+        if "choice" not in _CALLS[call]:
+            reason = _misfit(call, tensors)
             if reason is None:
-                return made
+                return call
+    shapes = {name: tensor.shape for name, tensor in zip(_GIVEN, tensors)}
+    for call in _in_order([call for call in calls if call in _SIZED], shapes):
+        made = _at_sizes(call, shapes)
+        reason = made if isinstance(made, str) else _misfit(made, tensors)
+        if reason is None:
+            return made
     raise ValueError(reason)
 
 

@@ -17,28 +17,45 @@ def _ceil_div(a, b):
     return -(-a // b)
 
 
-def _at_sizes(call, shapes):
-    """The number of the call that this one is for tensors of these shapes, by name; or why there is none."""
-    places, sized = _SIZED[call]
+def _sizes_of(call, shapes):
+    """By name, of tensors of these shapes; or why there are none."""
+    places, _ = _SIZED[call]
     for name, at in places.values():
         if len(shapes[name]) <= at:
             return f"{name} has too few dimensions"
-    sizes = {size: int(shapes[name][at]) for size, (name, at) in places.items()}
+    return {size: int(shapes[name][at]) for size, (name, at) in places.items()}
+
+
+def _in_order(calls, shapes):
+    """Calls for any sizes, that one first which the dispatch names for tensors of these shapes."""
+
+    def is_another(call):
+        facts, sizes = _CALLS[call], _sizes_of(call, shapes)
+        return "choice" in facts and (isinstance(sizes, str) or facts["choice"] != _dispatch({**facts["shape"], **sizes}))
+
+    return sorted(calls, key=is_another)
+
+
+def _at_sizes(call, shapes):
+    """The number of the call that this one is for tensors of these shapes, by name; or why there is none."""
+    sizes = _sizes_of(call, shapes)
+    if isinstance(sizes, str):
+        return sizes
     key = (call, *sizes.values())
     if key not in _at:
         try:
-            made = sized(sizes)
+            made = _SIZED[call][1](sizes)
         except ZeroDivisionError:
             return f"there is no launch for {sizes}"
         for holds, otherwise in made["required"]:
             if not holds:
                 return otherwise
-        new = {**_CALLS[call], **{name: made[name] for name in ("grid", "block", "shared")}}
+        new = {**_CALLS[call], "tuned": call, **{name: made[name] for name in ("grid", "block", "shared")}}
         new["tensors"] = [{**each, "dims": made["dims"][each["name"]]} for each in new["tensors"]]
         new["arguments"] = [
             {**each, "value": made["scalars"].get(each["scalar"], each["value"])} if "scalar" in each else each
             for each in new["arguments"]
         ]
-        _CALLS.append(new)
-        _at[key] = len(_CALLS) - 1
+        _CALLS.append(new)  # as another thread may at this moment
+        _at[key] = next(at for at, each in enumerate(_CALLS) if each is new)
     return _at[key]

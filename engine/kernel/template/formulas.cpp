@@ -81,8 +81,14 @@ LaunchFormulas Template::formulas(const Config& config, const DerivedResidues& g
     if (!holds(step.when) || kernel == nullptr) continue;
     for (const Argument& argument : kernel->arguments)
       if (holds(argument.when)) taken.push_back(argument.name);
-    if (!kernel->maps.empty())
-      throw UserError(prefix(kernel->maps.front().mark) + "maps: a tensor map is of one size");
+    for (const Map& map : kernel->maps) {
+      if (std::ranges::find(taken, map.argument) == taken.end()) continue;
+      std::vector<Expression> parts = map.box;
+      for (const Axis& axis : map.axes) parts.insert(parts.end(), axis.by.begin(), axis.by.end());
+      for (const Expression& part : parts)
+        if (of(part).value() == nullptr)
+          throw UserError(prefix(part.mark()) + "maps: the box of a tensor map rests on sizes");
+    }
     made.kernels.push_back(
         {three(kernel->grid), three(kernel->block), three(kernel->cluster),
          kernel->shared.empty() ? Residue::of(std::int64_t{0}) : of(kernel->shared.front())});

@@ -31,6 +31,8 @@ class AttentionProblem final : public Problem {
   std::vector<Suite> suites() const override;
   std::vector<Constants> hidden_shapes(std::uint64_t seed) const override;
   std::vector<std::pair<std::string, std::string>> defines(const Constants& shape) const override;
+  // B, H (with groups of heads Hkv), Lq and Lk are free; all else is as it was tuned.
+  SizeFormulas size_formulas() const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
   std::vector<Expectation> expect(const Instance& instance, Truth truth) const override;
   Coverage coverage(const Constants& shape, Truth truth) const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
@@ -163,12 +165,19 @@ std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool&
     gate::TruthCache truth(*task.problem);
     const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
     GateAndScreen gate_and_screen(task, device, truth, seeds);
+    // All are compiled while the first are timed. A stage anew for each, so that one with the code of
+    // another is timed and not a duplicate.
+    std::deque<std::pair<CompileStage, std::unique_ptr<Variant>>> compiled;
     for (const std::size_t kernel : wanted) {
-      // Anew for each, so that one with the code of another is timed and not a duplicate.
-      CompileStage compile_stage(task, device, pool, cases_of_trials(task, device, seeds));
-      const auto variant = compile_stage.prepare(kernels_[kernel].config);
+      auto& [stage, variant] = compiled.emplace_back(
+          CompileStage(task, device, pool, cases_of_trials(task, device, seeds)), nullptr);
+      variant = stage.prepare(kernels_[kernel].config);
+    }
+    for (const std::size_t kernel : wanted) {
       FinishedTrial trial;
-      if (compile_stage.pass(*variant, trial)) gate_and_screen.run(*variant, trial);
+      if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial))
+        gate_and_screen.run(*variant, trial);
+      compiled.pop_front();
       if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
       PortfolioTime& time = times_[kernel][shape];
       time.from = PortfolioTime::From::now;
@@ -218,6 +227,24 @@ std::optional<double> PortfolioField::over_best(std::size_t kernel, std::size_t 
   if (raced_[shape]) return time.ratio ? std::optional(time.ratio->value) : std::nullopt;
   const auto us = time.us();
   return us ? std::optional(*us / *best_us(shape)) : std::nullopt;
+}
+
+std::optional<double> PortfolioField::regret(std::size_t kernel, std::size_t shape) const {
+  if (const auto over = over_best(kernel, shape)) return std::log(*over);
+  const auto us = times_[kernel][shape].us();
+  return us ? std::optional(std::max(0.0, std::log(*us / *best_us(shape)))) : std::nullopt;
+}
+
+void PortfolioField::exclude(std::size_t kernel, std::size_t shape) {
+  times_[kernel][shape] = {PortfolioTime::From::now, std::nullopt, {}};
+  if (!raced_[shape]) return;
+  std::optional<double> best;
+  for (const auto& row : times_)
+    if (const auto& ratio = row[shape].ratio; ratio && (!best || ratio->value < *best))
+      best = ratio->value;
+  raced_[shape] = best.has_value();
+  for (auto& row : times_)
+    if (auto& ratio = row[shape].ratio) ratio = *ratio * (1 / *best);
 }
 
 std::optional<double> PortfolioField::best_us(std::size_t shape) const {

@@ -87,6 +87,11 @@ class PortfolioField {
   // A kernel's time over that of the fastest, by the race if there was one. Nothing if it failed,
   // or if it was too far behind to be raced.
   std::optional<double> over_best(std::size_t kernel, std::size_t shape) const;
+  // The logarithm of a kernel's time over the best: by the race, or by screens where it was too far
+  // behind to be raced. Nothing if it failed.
+  std::optional<double> regret(std::size_t kernel, std::size_t shape) const;
+  // From now on the kernel does not serve that shape, and the best is that of the others.
+  void exclude(std::size_t kernel, std::size_t shape);
   // Costs for fewest_cover: logarithms of times over the best, for kernels `within` (0.02) of it.
   // Throws UserError if a shape has no kernel at all.
   Costs costs(double within) const;

@@ -27,10 +27,10 @@ std::int64_t elements(const problem::Problem& problem, const Constants& shape) {
 // Sizes between 1 and those of the largest shape that the problem names: small ones as often as
 // large ones, or all sizes alike; half of them multiples of a power of two,
 // which conditions often ask for.
-Constants drawn(const problem::Problem& problem, Random& random) {
+Constants drawn(const problem::Problem& problem, const exports::AnySize& any, Random& random) {
   const bool alike = random.below(2) == 0;
-  Constants shape = problem.shape();
-  for (auto& [name, value] : shape) {
+  Constants sizes;
+  for (const std::string& name : any.sizes) {
     std::int64_t most = 1;
     for (const problem::Suite& suite : problem.suites())
       for (const Constants& each : suite.shapes) most = std::max(most, integer(each, name));
@@ -41,9 +41,9 @@ Constants drawn(const problem::Problem& problem, Random& random) {
                     : std::max<std::int64_t>(1, std::llround(std::exp2(power)));
     const std::int64_t step = std::int64_t{1} << random.below(8);
     if (random.below(2) == 0 && size > step) size -= size % step;
-    value = size;
+    sizes[name] = size;
   }
-  return shape;
+  return exports::with_sizes(any, problem.shape(), sizes);
 }
 
 // Whether the problem and the conditions allow them, and an emulator is done with them soon.
@@ -66,6 +66,23 @@ void require_types(const exports::AnySize& any, const auto& scalars) {
                       scalar.name, type_name(scalar.type)));
 }
 
+// The copy engine takes rows at multiples of 16 bytes: so they lie at any sizes where the innermost
+// dimension has such a length and rests on none.
+void require_maps(const exports::AnySize& any, const PlannedKernel& kernel,
+                  const std::vector<problem::Tensor>& tensors) {
+  for (const MappedTensor& map : kernel.maps) {
+    const auto tensor = std::ranges::find(tensors, map.tensor, &problem::Tensor::name);
+    const auto dims = any.dims.find(map.tensor);
+    if (tensor == tensors.end() || dims == any.dims.end() ||
+        dims->second.back().value() == nullptr ||
+        tensor->dims.back() * static_cast<std::int64_t>(size_of(tensor->type)) % 16 != 0)
+      throw UserError(fmt::format(
+          "maps: '{}' is of one size: the innermost dimension of '{}' rests on sizes, or is no "
+          "multiple of 16 bytes",
+          map.argument, map.tensor));
+  }
+}
+
 }  // namespace
 
 exports::AnySize any_size(const kernel::Template& from, const problem::Problem& problem,
@@ -76,10 +93,16 @@ exports::AnySize any_size(const kernel::Template& from, const problem::Problem& 
   any.sizes = sizes.sizes;
   any.dims = std::move(sizes.dims);
   any.scalars = std::move(sizes.scalars);
+  any.follows = std::move(sizes.follows);
   std::vector<std::string> later;
   for (const std::string& name : any.sizes) later.push_back("problem." + name);
-  const Constants device = scope_of(target, {});
-  kernel::DerivedResidues known(config, device, later);
+  Constants fixed = problem.complete(problem.shape());
+  std::erase_if(fixed, [&](const auto& each) {
+    return std::ranges::find(any.sizes, each.first) != any.sizes.end();
+  });
+  const Constants constants = scope_of(target, fixed);
+  kernel::DerivedResidues known(config, constants, later);
+  for (const auto& [name, value] : any.follows) known.set("problem." + name, value);
   known.add(space.derived, from.name());
   kernel::LaunchFormulas launch = from.formulas(config, known);
   any.kernels = std::move(launch.kernels);
@@ -87,13 +110,16 @@ exports::AnySize any_size(const kernel::Template& from, const problem::Problem& 
   for (auto& [name, value] : launch.scalars)
     if (value.value() == nullptr) any.scalars.emplace(name, std::move(value));
   const Constants tuned = scope_of(target, problem.complete(problem.shape()));
-  require_types(any, problem.outline(problem.shape()).scalars);
-  require_types(any, from.require_plan(config, tuned).scalars);
+  const problem::Instance outline = problem.outline(problem.shape());
+  const PlannedLaunch planned = from.require_plan(config, tuned);
+  require_types(any, outline.scalars);
+  require_types(any, planned.scalars);
+  for (const PlannedKernel& kernel : planned.kernels()) require_maps(any, kernel, outline.tensors);
   any.required = std::move(launch.required);
   known.add(from.derived(), from.name());
   for (expression::Residue& each : known.required(space.constraints, from.name()))
     any.required.push_back(std::move(each));
-  any.most_shared = integer(device, "device.shared_per_block");
+  any.most_shared = integer(constants, "device.shared_per_block");
   return any;
 }
 
@@ -102,7 +128,7 @@ void gate_any_size(const problem::Problem& problem, const gate::Binder& bind,
   Random random(derive_seed(seed, "sizes that are gated for an export"));
   std::vector<Constants> shapes;
   for (int i = 0; i < kDraws && std::ssize(shapes) < kGatedShapes; ++i) {
-    Constants shape = drawn(problem, random);
+    Constants shape = drawn(problem, any, random);
     if (shape != problem.shape() && std::ranges::find(shapes, shape) == shapes.end() &&
         allowed(problem, any, shape))
       shapes.push_back(std::move(shape));

@@ -52,6 +52,7 @@ struct Packager::Winner {
   std::string origin;
   std::string named;  // for messages: "trial 79"
   std::optional<exports::AnySize> any_size = {};
+  std::optional<std::size_t> choice = {};
 };
 
 Packager::Packager(kernel::Compiler& compiler, BinaryKind kind, std::filesystem::path root,
@@ -112,13 +113,14 @@ void Packager::add(const Winner& winner) {
                              .device = winner.device,
                              .origin = winner.origin,
                              .steps = std::move(planned.steps),
-                             .any_size = winner.any_size};
+                             .any_size = winner.any_size,
+                             .choice = winner.choice};
   const exports::Capability own = exports::capability_of(*arch);
   for (const exports::PackagedCall& other : package_.calls) {
     const exports::Capability its =
         exports::capability_of(package_.kernels[other.kernel].image.arch);
-    if (other.shape == call.shape && other.device == call.device && its.major == own.major &&
-        its.minor == own.minor)
+    if (other.shape == call.shape && other.choice == call.choice && other.device == call.device &&
+        its.major == own.major && its.minor == own.minor)
       throw UserError(fmt::format("{} is the second kernel for {} on {}: name one for each",
                                   winner.named, winner.problem.describe(winner.shape),
                                   call.device.empty() ? *arch : call.device));
@@ -145,7 +147,8 @@ void Packager::require_gated_code(const report::ExportFacts& facts, const kernel
 
 void Packager::add_trial(const db::Store& store, std::int64_t trial,
                          const std::optional<Constants>& shape,
-                         std::optional<exports::AnySize> any_size) {
+                         std::optional<exports::AnySize> any_size,
+                         std::optional<std::size_t> choice) {
   const report::ExportFacts facts = report::export_facts(store, trial);
   const std::string named = fmt::format("trial {}", trial);
   if (facts.verdict != to_text(Outcome::passed))
@@ -172,7 +175,8 @@ void Packager::add_trial(const db::Store& store, std::int64_t trial,
        .device = std::string(device::modelled_gpu(facts.device_name)),
        .origin = origin_of(facts, problem.complete(at) == problem.complete(problem.shape())),
        .named = named,
-       .any_size = std::move(any_size)});
+       .any_size = std::move(any_size),
+       .choice = choice});
 }
 
 void Packager::add_file(const std::filesystem::path& file) {

@@ -27,10 +27,11 @@ class Packager {
   // Adds a trial that passed, at the shape it was timed at or at another. Throws UserError if it is
   // not there or did not pass, if its template has changed since, or if this compiler makes other
   // code of it than what was gated.
-  // `any_size`: for all sizes, by the formulas of any_size.hpp.
+  // `any_size`: for all sizes, by the formulas of any_size.hpp. `choice`: its number in a dispatch.
   void add_trial(const db::Store& store, std::int64_t trial,
                  const std::optional<Constants>& shape = std::nullopt,
-                 std::optional<exports::AnySize> any_size = std::nullopt);
+                 std::optional<exports::AnySize> any_size = std::nullopt,
+                 std::optional<std::size_t> choice = std::nullopt);
   // Adds an exported .cu file, at the shape it was exported for.
   void add_file(const std::filesystem::path& file);
 

@@ -79,6 +79,44 @@ Package resizable_steps() {
   return package;
 }
 
+// It sees x through a map: rows of 64 numbers, of which 8 lie behind one another.
+Package resizable_mapped() {
+  Package package = resizable();
+  package.name = "mapped";
+  PackagedCall& call = package.calls[0];
+  call.arguments[0] = "x_map";
+  call.maps = {{"x_map", "x", {64, 8}, 128, {}}};
+  call.tensors[0].dims = {4, 2, 64};
+  call.maps[0].box = {64, 2, 1};
+  call.any_size->dims.at("x") = formulas({"rows / 2", "2 * columns", "64"});
+  return package;
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t from = text.find(begin), to = text.find(end);
+  REQUIRE(to != std::string::npos);
+  return text.substr(from, to - from);
+}
+
+// Two for any sizes. Below 10 rows the second, which takes no sizes above 200 columns; outside of 4 to
+// 100 the first.
+Package dispatched() {
+  Package two = resizable();
+  two.name = "two";
+  two.calls.push_back(two.calls[0]);
+  two.calls[0].choice = 0;
+  two.calls[1].choice = 1;
+  two.calls[1].any_size->kernels[0].shared = formula("columns * 8");
+  two.calls[1].any_size->required.push_back(formula("columns <= 200"));
+  two.dispatch.emplace();
+  two.dispatch->nodes = {{.split = {.product = {"rows"}, .below = 10}, .then = 1, .otherwise = 2},
+                         {.choice = 1},
+                         {.choice = 0}};
+  two.dispatch->ranges = {{"rows", 4, 100}};
+  two.dispatch->robust = {0, 1};
+  return two;
+}
+
 }  // namespace
 
 TEST_CASE("any size: the formulas in figures, and in words") {
@@ -97,12 +135,8 @@ TEST_CASE("any size: the formulas in figures, and in words") {
 
 TEST_CASE("any size: a module computes its launches from the tensors' shapes") {
   const std::string module = torch_module(resizable());
-  const std::size_t begin = module.find("# --- What a launch is computed");
-  const std::size_t end = module.find("# --- A function of tensors");
-  REQUIRE(end != std::string::npos);
-  const std::size_t calls = module.find("_CALLS = ");
-  std::string program = module.substr(calls, module.find("import base64") - calls) +
-                        module.substr(begin, end - begin);
+  std::string program = between(module, "_CALLS = ", "import base64") +
+                        between(module, "# --- What a launch is", "# --- A function");
   program += R"(
 at = _at_sizes(0, {"x": (3, 100), "y": (3,)})
 assert at == 1 and _at_sizes(0, {"x": (3, 100)}) == 1, at
@@ -116,6 +150,13 @@ assert "grid.y" in _at_sizes(0, {"x": (65536, 4)})
 assert "above" in _at_sizes(0, {"x": (0, 4)}) or "1 to" in _at_sizes(0, {"x": (0, 4)})
 assert "dimensions" in _at_sizes(0, {"x": (4,)})
 assert len(_CALLS) == 2
+)";
+  program += R"(
+)" + between(torch_module(dispatched()), "_CALLS = ", "import base64") +
+             between(torch_module(dispatched()), "# --- What a launch is", "# --- A function") + R"(
+assert _in_order([0, 1], {"x": (8, 64)}) == [1, 0]
+assert _in_order([0, 1], {"x": (50, 64)}) == _in_order([0, 1], {"x": (3, 64)}) == [0, 1]
+assert _in_order([0, 1], {"x": (8, 400)}) == [1, 0] and "200" in _at_sizes(1, {"x": (8, 400)})
 )";
   const ScratchFolder folder;
   write_file(folder / "sizes.py", program);
@@ -145,10 +186,18 @@ struct Seen {
 std::string seen;
 int last_int = 0;
 unsigned char last_byte = 0;
+struct Mapped {
+  void* address;
+  unsigned type, rank, box[5], swizzle;
+  unsigned long long dims[5];
+  unsigned strides[4];
+} last_map;
+bool is_mapped = false;
 void tell(const Seen* told) {
   seen += "kernel " + std::to_string(told->grid[0]) + " " + std::to_string(told->grid[1]) + " " +
           std::to_string(told->shared) + "; ";
   std::memcpy(&last_int, told->parameters[2], sizeof last_int);
+  if (is_mapped) std::memcpy(&last_map, told->parameters[0], sizeof last_map);
   std::memcpy(&last_byte, told->parameters[2], sizeof last_byte);
 }
 void tell_move(const char* what, CUdeviceptr, unsigned long long, std::size_t bytes) {
@@ -215,6 +264,40 @@ TEST_CASE("any size: a header launches at the caller's sizes" *
   sizes.rows = 5;
   if (resizable::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 2;
   return seen == "kernel 2 8 256; kernel 2 5 256; " ? 0 : 3;
+)"));
+}
+
+TEST_CASE("any size: a tensor map is that of the caller's sizes" *
+          doctest::test_suite("conditional")) {
+  CHECK(works(resizable_mapped(), R"(
+  mapped::Sizes sizes;
+  is_mapped = true;
+  sizes.columns = 100;
+  sizes.rows = 6;
+  if (mapped::launch(sizes, at<float>(16), at<float>(32)) != CUDA_SUCCESS) return 1;
+  if (last_map.rank != 3 || last_map.dims[0] != 64 || last_map.dims[1] != 200) return 2;
+  if (last_map.dims[2] != 3 || last_map.strides[0] != 256 || last_map.strides[1] != 256 * 200) return 3;
+  sizes.rows = 1;
+  if (mapped::launch(sizes, at<float>(16), at<float>(32)) != CUDA_ERROR_NOT_FOUND) return 4;
+)"));
+}
+
+TEST_CASE("any size: a header launches what its dispatch names, else the first that can" *
+          doctest::test_suite("conditional")) {
+  const Package two = dispatched();
+  CHECK(works(two, R"(
+  two::Sizes sizes;
+  const auto launch = [&](std::int64_t rows, std::int64_t columns) {
+    seen = "";
+    sizes.rows = rows;
+    sizes.columns = columns;
+    return two::launch(sizes, at<float>(16), at<float>(32)) == CUDA_SUCCESS ? seen : "none";
+  };
+  if (launch(8, 64) != "kernel 2 8 512; ") return 1;
+  if (launch(50, 64) != "kernel 2 50 256; ") return 2;
+  if (launch(3, 64) != "kernel 2 3 256; ") return 3;
+  if (launch(8, 400) != "kernel 13 8 1600; ") return 4;
+  if (launch(8, 401) != "none") return 5;
 )"));
 }
 

@@ -2,9 +2,10 @@
 to launch, and PyTorch computes it instead on the CPU. So this holds the module's dispatch, its structures, its
 tensor maps, its operator and its fallbacks against PyTorch; that the kernels are right is the gate's to say.
 
-  torch_module_test.py FAKE_CUDA.so POINTERS.py MAPS.py CUSTOM.py      (--probe: is there PyTorch? Else 77)
+  torch_module_test.py FAKE_CUDA.so POINTERS.py MAPS.py CUSTOM.py SIZED.py      (--probe: is there PyTorch? Else 77)
 
-POINTERS has a kernel for BHSD and one for BSHD, MAPS one that sees all through tensor maps, CUSTOM one of softmax.
+POINTERS has a kernel for BHSD and one for BSHD, MAPS one that sees all through tensor maps, CUSTOM one of softmax,
+SIZED several for any sizes, with and without a causal mask, and a dispatch.
 """
 
 import ctypes
@@ -124,6 +125,20 @@ def resized(**changed):
     return [changed.get(name, size) for name, size in zip("BHLD", sizes)]
 
 
+def fits(call, seen):
+    """Whether what was launched takes the sizes of this call, of several with such a grid."""
+    if seen.contents.shared != call["shared"] or list(seen.contents.cluster) != call["cluster"]:
+        return False
+    for pointer, argument in zip(seen.contents.parameters, call["arguments"]):
+        if argument.get("type") == "i32" and at(pointer, ctypes.c_int32).value != argument["value"]:
+            return False
+        if "map" in argument:
+            dims = {tensor["name"]: tensor["dims"] for tensor in call["tensors"]}[argument["tensor"]]
+            if list(at(pointer, Map).dims)[: len(dims)] != dims[::-1]:
+                return False
+    return True
+
+
 def teller_of(module, compute):
     # What fails in it is printed and passed over by ctypes: then `launches` does not grow.
     def teller(seen):
@@ -134,6 +149,8 @@ def teller_of(module, compute):
         layout = expected_layout[0]
         if layout is not None:
             call = [each for each in calls if each["shape"]["layout"] == layout][0]
+        if expected_causal[0] is not None:
+            call = [each for each in calls if each["shape"]["causal"] == expected_causal[0] and fits(each, seen)][0]
         assert seen.contents.shared == call["shared"] and list(seen.contents.cluster) == call["cluster"]
         assert seen.contents.attributes == (0 if call["cluster"] == [1, 1, 1] else 1)
         assert seen.contents.stream == 0x77
@@ -144,13 +161,14 @@ def teller_of(module, compute):
 
 
 expected_layout = [None]
+expected_causal = [None]  # where kernels of one launch differ in it
 
 
 def compute_attention(tensors, scalars, call):
     q, k, v, o = (tensors[name] for name in "QKVO")
     if call["shape"]["layout"] == "BSHD" and not any("map" in argument for argument in call["arguments"]):
         q, k, v, o = (each.transpose(1, 2) for each in (q, k, v, o))
-    o.copy_(sdpa(q, k, v, scale=scalars["scale"]))
+    o.copy_(sdpa(q, k, v, scale=scalars["scale"], is_causal=call["shape"]["causal"]))
 
 
 def check_launched(module, q, k, v, layout="BHSD", **more):
@@ -251,6 +269,25 @@ def test_compiled(module):
     torch.library.opcheck(module._operator, (q, k, v, 0, 0.125, module._heads_inside[0]))
 
 
+def test_sized(module):
+    """Any sizes, by the kernel that the dispatch names."""
+    D = sizes[3]
+    for causal in (False, True):
+        for B, H, Lq, Lk in ((1, 2, 64, 64), (2, 3, 77, 130), (1, 1, 160, 33), (3, 2, 100, 100), (1, 5, 1, 7), (1, 2, 64, 64)):
+            expected_causal[0] = causal
+            q, k, v = torch.randn(B, H, Lq, D).half(), *(torch.randn(B, H, Lk, D).half() for _ in range(2))
+            check_launched(module, q, k, v, is_causal=causal)
+            shape = {**launches[-1]["shape"], "B": B, "H": H, "Lq": Lq, "Lk": Lk}
+            assert shape["causal"] == causal
+            assert launches[-1]["choice"] == module._dispatch(shape), "another kernel than the dispatch names"
+    made = len(module._CALLS)
+    check_launched(module, *[torch.randn(1, 2, 64, D).half() for _ in range(3)], is_causal=True)
+    assert len(module._CALLS) == made, "a launch was computed twice"
+    expected_causal[0] = None
+    check_fallback(module, *qkv(resized(D=2 * D)), "this shape")
+    check_fallback(module, *qkv(dtype=torch.float32), "this dtype")
+
+
 def test_drop_in(module):
     """Put in SDPA's place, its fallback is still PyTorch's own."""
     functional = torch.nn.functional
@@ -295,9 +332,9 @@ def test_function(module):
 
 
 def main():
-    pointers, maps, custom = (load(path, f"exported_{i}") for i, path in enumerate(sys.argv[2:5]))
+    pointers, maps, custom, sized = (load(path, f"exported_{i}") for i, path in enumerate(sys.argv[2:6]))
     test_fallbacks_of_the_cpu(pointers)
-    for module, tests in ((pointers, (test_pointers, test_compiled, test_drop_in)), (maps, (test_maps, test_compiled))):
+    for module, tests in ((pointers, (test_pointers, test_compiled, test_drop_in)), (maps, (test_maps, test_compiled)), (sized, (test_sized,))):
         pretend_cuda(module)
         sizes[:] = [module._CALLS[0]["shape"][name] for name in ("B", "H", "Lq", "D")]
         teller = teller_of(module, compute_attention)

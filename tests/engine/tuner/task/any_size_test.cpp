@@ -65,8 +65,8 @@ void check_at(const TuningTask& task, const Config& config, const exports::AnySi
 }  // namespace
 
 TEST_CASE("any size: formulas give what is planned, for configs and sizes drawn at random") {
-  for (const char* name :
-       {"reduction", "histogram", "scan", "nbody", "gemm", "gemm_split_k", "convolution"}) {
+  for (const char* name : {"reduction", "histogram", "scan", "nbody", "gemm", "gemm_split_k",
+                           "convolution", "h100", "h100_gqa", "h100_fp8"}) {
     CAPTURE(name);
     const TuningTask task = test::opened(space::load_space_file(name, test::root()));
     Random random(11);
@@ -82,9 +82,11 @@ TEST_CASE("any size: formulas give what is planned, for configs and sizes drawn 
       }
       ++made;
       for (int place = 0; place < 5; ++place) {
-        Constants shape = task.problem->shape();
-        for (auto& [size, value] : shape) value = static_cast<std::int64_t>(1 + random.below(5000));
-        check_at(task, config, any, shape);
+        Constants sizes;
+        for (const std::string& size : any.sizes)
+          sizes[size] = static_cast<std::int64_t>(
+              1 + random.below(task.problem->kind() == "attention" ? 20 : 5000));
+        check_at(task, config, any, exports::with_sizes(any, task.problem->shape(), sizes));
       }
     }
     CHECK(made > 0);
@@ -111,13 +113,23 @@ TEST_CASE("any size: constraints of a space and of a template stay as conditions
 }
 
 TEST_CASE("any size: what is of one size says so") {
-  for (const char* name : {"softmax", "l4"}) {
-    const TuningTask task = test::opened(space::load_space_file(name, test::root()));
-    const std::string message = message_of<UserError>([&] {
-      any_size(task.templates[0], *task.problem, task.target, task.file, task.space.at(0));
-    });
-    CHECK_MESSAGE(test::has(message, "made for one s"), message);
-  }
+  const TuningTask task = test::opened(space::load_space_file("softmax", test::root()));
+  const std::string message = message_of<UserError>([&] {
+    any_size(task.templates[0], *task.problem, task.target, task.file, task.space.at(0));
+  });
+  CHECK_MESSAGE(test::has(message, "made for one s"), message);
+}
+
+TEST_CASE("any size: in attention the heads that share keys follow from those of K and V") {
+  const TuningTask task = test::task("h100_gqa.yaml");
+  const auto group = task.scope(task.problem->complete(task.problem->shape())).at("problem.group");
+  REQUIRE(std::get<std::int64_t>(group) > 1);
+  const Config& config = task.space.presets().front().config;
+  const exports::AnySize any =
+      any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+  const Constants shape =
+      exports::with_sizes(any, task.problem->shape(), {{"Hkv", std::int64_t{3}}});
+  CHECK(integer(shape, "H") == 3 * std::get<std::int64_t>(group));
 }
 
 }  // namespace fa_tune::test
