@@ -5,9 +5,8 @@
 #include "engine/device/local/emulated.hpp"
 #include "engine/device/profile.hpp"
 #include "engine/gate/reference_run.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/problem/problem.hpp"
-#include "engine/util/environment.hpp"
+#include "tests/cached_nvrtc.hpp"
 
 namespace fa_tune::test {
 
@@ -18,10 +17,7 @@ inline void reference_on_emulator(problem::Problem& problem, const device::Devic
   if (!problem.wants_reference()) return;
   problem.use_reference(gate::make_reference_runner(
       [target] { return device::open_emulator(target); },
-      [](const kernel::CompileRequest& request) {
-        static const auto compiler = kernel::with_cache(kernel::open_nvrtc(), cache_folder());
-        return compiler->compile(request);
-      }));
+      [](const kernel::CompileRequest& request) { return cached_nvrtc().compile(request); }));
 }
 
 }  // namespace fa_tune::test

@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
-#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/helpers.hpp"
 #include "tools/lone/outputs.hpp"
 
@@ -39,7 +38,6 @@ bool same_everywhere(const KernelFile& kernel) {
 }
 
 void hold(const std::string& name, std::uint64_t schedule, int least) {
-  const auto compiler = with_cache(open_nvrtc(), cache_folder());
   const auto recorded = recorded_outputs();
   const auto device = open_device(name, {}, kRoot);
   int held = 0, others = 0;
@@ -50,7 +48,7 @@ void hold(const std::string& name, std::uint64_t schedule, int least) {
     if (name != "emulator:h100" && !thorough() && ++others % 2 == 0) continue;
     CAPTURE(kernel.name);
     // Correct kernels are not accused either.
-    const auto outputs = kernel.run(*device, *compiler, false, Checks::all(), schedule);
+    const auto outputs = kernel.run(*device, cached_nvrtc(), false, Checks::all(), schedule);
     const std::string problem = outputs ? "" : outputs.error();
     CHECK(problem == "");
     if (!outputs) continue;

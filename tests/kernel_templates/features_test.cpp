@@ -9,11 +9,11 @@
 
 #include "engine/device/local/emulated.hpp"
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/report/export.hpp"
 #include "engine/tuner/task/argument_notes.hpp"
 #include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/kernel_templates/task_bench.hpp"
 
 namespace fa_tune::test {
@@ -233,8 +233,7 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
   const Exported read = parse_exported(text, "winner.cu");
   const auto again = make_problem(read.problem, read.settings, "");
   CHECK(again->shape() == problem.shape());
-  const auto compiler = open_nvrtc();
-  ExportedKernel kernel(read, *again, task.target, *compiler, place.bench.device());
+  ExportedKernel kernel(read, *again, task.target, test::cached_nvrtc(), place.bench.device());
   TruthCache truth(*again);
   const Verdict verdict = Gate(place.bench.device(), truth)
                               .check([&](const Constants& shape) { return kernel.bind(shape); },

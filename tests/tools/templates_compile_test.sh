@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# nvcc takes every CUDA file of kernel_templates by itself, with the genes of the defaults beside it. What ptxas says of
-# them, which takes most of the time, is left to FA_TUNE_THOROUGH. Where there is no nvcc it ends with 77, which is
-# 'skipped'.
+# nvcc takes every CUDA file of kernel_templates by itself, with the genes of the defaults beside it. What optimizing
+# them and ptxas find, which takes most of the time, is left to FA_TUNE_THOROUGH. Where there is no nvcc it ends with
+# 77, which is 'skipped'.
 set -euo pipefail
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/check.sh"
 nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) || skip "there is no nvcc"
 templates=$repository/kernel_templates
-if [ -n "${FA_TUNE_THOROUGH:-}" ]; then form=-cubin; else form=-ptx; fi
+if [ -n "${FA_TUNE_THOROUGH:-}" ]; then form=(-cubin); else form=(-ptx -Xcicc -O0); fi
 
 # compile WHAT FILE OPTION...: nvcc must take the file without a word.
 compile() {
   local what=$1 file=$2
   shift 2
-  try "$nvcc" -Werror all-warnings -std=c++17 -I "$templates/include" "$@" "$form" -o "$work/compiled" "$templates/$file"
+  try "$nvcc" -Werror all-warnings -std=c++17 -I "$templates/include" "$@" "${form[@]}" -o "$work/compiled" "$templates/$file"
   check "nvcc takes $file $what" equal "$status$(cat "$out" "$err")" 0
 }
 

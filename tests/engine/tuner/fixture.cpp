@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space/space_files.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/environment.hpp"
@@ -51,12 +50,6 @@ TuningTask opened(SpaceFile file) {
 std::string device_under_test() {
   const std::string named = environment("FA_TUNE_TEST_DEVICE");
   return named.empty() ? "emulator:l4" : named;
-}
-
-Compiler& cached_nvrtc() {
-  static const ScratchFolder folder;
-  static const auto compiler = with_cache(open_nvrtc(), folder.path());
-  return *compiler;
 }
 
 Bench::Bench(const TuningTask& task, const std::string& device)

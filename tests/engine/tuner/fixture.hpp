@@ -10,6 +10,7 @@
 #include "engine/gate/gate.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
@@ -31,9 +32,6 @@ tuner::TuningTask opened(space::SpaceFile file);
 
 // FA_TUNE_TEST_DEVICE, or the emulator of an L4.
 std::string device_under_test();
-
-// NVRTC with a cache of this process.
-kernel::Compiler& cached_nvrtc();
 
 // All that gates a kernel on one device.
 class Bench {

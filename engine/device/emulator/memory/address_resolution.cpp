@@ -160,19 +160,22 @@ class Resolver {
 };
 
 // All lanes within one stretch of memory: one test for the whole warp, without branches.
-bool all_within(std::uint32_t mask, const Addresses& addresses, std::uint64_t begin,
-                std::uint64_t size, std::uint32_t bytes, std::byte* memory, Pointers& out) {
-  if (size < bytes || mask != kFullMask) return false;
+bool all_within(const Addresses& addresses, std::uint64_t begin, std::uint64_t size,
+                std::uint32_t bytes, std::byte* memory, Pointers& out) {
+  if (size < bytes) return false;
   const std::uint64_t last = size - bytes;
   // As an integer: an offset that is wrong must not be added to a pointer.
   const auto where = reinterpret_cast<std::uintptr_t>(memory);
-  std::uint64_t wrong = 0;
+  // SSE2 compares no 64 bits. An offset beyond `last` has the top bit, or last - offset has.
+  std::uint64_t beyond = 0;
+  std::uint64_t low = 0;
   for (std::size_t i = 0; i < kWarpSize; ++i) {
     const std::uint64_t offset = addresses[i] - begin;
-    wrong |= static_cast<std::uint64_t>(offset > last) | (addresses[i] & (bytes - 1));
+    beyond |= offset | (last - offset);
+    low |= addresses[i];
     out[i] = reinterpret_cast<std::byte*>(where + offset);
   }
-  return wrong == 0;
+  return beyond >> 63 == 0 && (low & (bytes - 1)) == 0;
 }
 
 }  // namespace
@@ -196,24 +199,33 @@ void compute_addresses(const LaneFile& lanes, const Op& op, std::uint16_t base, 
 
 namespace {
 
-bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
-          const Addresses& addresses, Pointers& out) {
-  Cta& cta = *warp.cta;
+// The addresses of the lanes of `mask`, and for the rest that of the first of them.
+Addresses only(std::uint32_t mask, const Addresses& addresses) {
+  const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+  Addresses some;
+  for (std::size_t i = 0; i < kWarpSize; ++i)
+    some[i] = (mask >> i & 1U) != 0 ? addresses[i] : first;
+  return some;
+}
+
+// As resolve, but for lanes that are not all within one stretch it answers false and reports
+// nothing.
+bool find_at_once(Cta& cta, const Access& access, const Addresses& addresses, Pointers& out) {
   if (access.space == Space::shared || access.space == Space::cluster) {
     const std::span<std::byte> memory = cta.shared();
-    if (all_within(mask, addresses, kSharedReserved, memory.size(), access.bytes, memory.data(),
-                   out)) {
-      return true;
-    }
-  } else if (mask == kFullMask &&
-             (access.space == Space::global || access.space == Space::generic)) {
-    const Allocation* const allocation = allocation_at(cta, addresses[0]);
-    if (allocation != nullptr && (allocation->writable || !access.write) &&
-        all_within(mask, addresses, allocation->address, allocation->size, access.bytes,
-                   allocation->bytes, out)) {
-      return true;
-    }
+    return all_within(addresses, kSharedReserved, memory.size(), access.bytes, memory.data(), out);
   }
+  if (access.space != Space::global && access.space != Space::generic) return false;
+  const Allocation* const allocation = allocation_at(cta, addresses[0]);
+  return allocation != nullptr && (allocation->writable || !access.write) &&
+         all_within(addresses, allocation->address, allocation->size, access.bytes,
+                    allocation->bytes, out);
+}
+
+bool find(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
+          const Addresses& addresses, Pointers& out) {
+  if (find_at_once(*warp.cta, access, mask == kFullMask ? addresses : only(mask, addresses), out))
+    return true;
   Resolver resolver(warp, op, access);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);

@@ -66,10 +66,6 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
   }
 }
 
-Strength Sanitizer::strength_of(const Warp& warp, const Access& access) {
-  return {access.strong() ? access.scope : MemoryScope::none, warp.cta->rank()};
-}
-
 void Sanitizer::start(std::uint64_t index) {
   cluster_ = index;
   clocks_.restart();
@@ -204,6 +200,7 @@ bool Sanitizer::access_local(const Current& at) {
 bool Sanitizer::access_global(const Current& at) {
   if (checks_.races && at.access->strong()) synchronize(at, true);
   current_ = at;
+  if (reads_inputs(at)) return true;
   for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (!check_global(at, lane, (*at.addresses)[static_cast<std::size_t>(lane)])) return false;
@@ -211,21 +208,47 @@ bool Sanitizer::access_global(const Current& at) {
   return true;
 }
 
+// Whether there is nothing to find: the lanes read written bytes of an allocation that the launch
+// may not write to. So it is with most of what kernels read.
+bool Sanitizer::reads_inputs(const Current& at) {
+  if (at.access->write) return false;
+  const Addresses& addresses = *at.addresses;
+  const auto first = static_cast<std::size_t>(std::countr_zero(at.mask));
+  const Allocation* const input = allocation_at(addresses[first]);
+  if (input == nullptr || input->writable) return false;
+  const InitShadow* const map = checks_.initialized ? input->written.get() : nullptr;
+  const std::uint32_t bytes = at.access->bytes;
+  std::uint32_t missing = 0;
+  for (std::uint32_t rest = at.mask; rest != 0; rest &= rest - 1) {
+    const std::uint64_t offset =
+        addresses[static_cast<std::size_t>(std::countr_zero(rest))] - input->address;
+    if (offset >= input->size) return false;
+    if (map != nullptr) missing |= InitShadow::low(bytes) & ~map->written(offset, bytes);
+  }
+  return missing == 0;
+}
+
+const Allocation* Sanitizer::allocation_at(std::uint64_t address) {
+  if (nearest_ == nullptr || address - nearest_->address >= nearest_->size)
+    nearest_ = context_.memory->find(address);
+  return nearest_;
+}
+
 bool Sanitizer::check_global(const Current& at, int lane, std::uint64_t address) {
   const Access& access = *at.access;
+  const Allocation* const allocation = allocation_at(address);
   if (checks_.initialized) {
-    if (nearest_ == nullptr || address - nearest_->address >= nearest_->size) {
-      nearest_ = context_.memory->find(address);
-    }
-    InitShadow* const map = nearest_ == nullptr ? nullptr : nearest_->written.get();
+    InitShadow* const map = allocation == nullptr ? nullptr : allocation->written.get();
     if (map != nullptr) {
-      const std::size_t offset = address - nearest_->address;
+      const std::size_t offset = address - allocation->address;
       if (access.reads()) read_written(at, 1U << lane, Space::global, address, *map, offset, 0);
       if (access.write) map->mark(offset, access.bytes);
     }
     if (const Undefined* value = stores_undefined(at, lane)) refuse_undefined(*value);
   }
-  return !checks_.races || race_global(at, lane, address);
+  // What the launch may not write to nobody can race for.
+  const bool fixed = !access.write && allocation != nullptr && !allocation->writable;
+  return !checks_.races || fixed || race_global(at, lane, address);
 }
 
 // Local memory holds structures that are copied whole, padding and all: there a value is missing
@@ -303,16 +326,8 @@ bool Sanitizer::same_bytes(const Current& at, int lane, int before_lane, bool sa
   return std::memcmp(stored.data() + skip, memory, bytes) == 0;
 }
 
-std::uint32_t Sanitizer::number(const Warp& warp) const {
-  return warp.cta->rank() * warps_a_cta_ + warp.index;
-}
-
 Viewer Sanitizer::viewer(std::uint32_t warp) const {
   return {static_cast<std::uint16_t>(warp), &clocks_.view(warp), false, clocks_.warps()};
-}
-
-std::uint32_t Sanitizer::index_of(const Op& op) const {
-  return static_cast<std::uint32_t>(&op - context_.program->ops.data());
 }
 
 }  // namespace fa_tune::emulator

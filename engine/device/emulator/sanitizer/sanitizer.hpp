@@ -157,6 +157,8 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   bool access_shared(const Current& at);
   bool access_local(const Current& at);
   bool access_global(const Current& at);
+  bool reads_inputs(const Current& at);
+  const Allocation* allocation_at(std::uint64_t address);
   bool check_global(const Current& at, int lane, std::uint64_t address);
   // `lanes` read the same place; `key` is that of stored_undefined_.
   void read_written(const Current& at, std::uint32_t lanes, Space space, std::uint64_t address,
@@ -205,15 +207,21 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
 
-  std::uint32_t number(const Warp& warp) const;
+  std::uint32_t number(const Warp& warp) const {
+    return warp.cta->rank() * warps_a_cta_ + warp.index;
+  }
   SharedPlace place(const Warp& warp, std::uint64_t address) const;
   Viewer viewer(std::uint32_t warp) const;
-  static Strength strength_of(const Warp& warp, const Access& access);
+  static Strength strength_of(const Warp& warp, const Access& access) {
+    return {access.strong() ? access.scope : MemoryScope::none, warp.cta->rank()};
+  }
   static LaneSet lane_set(const Warp& warp, std::uint32_t lanes) {
     return {lanes, lanes == warp.live};
   }
   void report_unmade(Warp& warp, const Op& op, int lane, const Stamp& made, bool known);
-  std::uint32_t index_of(const Op& op) const;
+  std::uint32_t index_of(const Op& op) const {
+    return static_cast<std::uint32_t>(&op - context_.program->ops.data());
+  }
   PhaseClocks& phases(const std::byte* mbarrier);
 
   const LaunchContext& context_;

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/problem/custom/spec.hpp"
 #include "engine/report/export.hpp"
 #include "engine/space_file/space_settings.hpp"
@@ -81,14 +80,13 @@ TEST_CASE("custom: a user's kernel is searched to the end, and is what it was wi
   const test::CustomSpace place;
   const TuningTask task = place.task();
   const auto device = open_device("emulator:l4", task.target, test::root());
-  const auto compiler = open_nvrtc();
   const test::ScratchFolder folder;
   Store store(folder / "fa.db", Store::Mode::write);
   EvolveOptions options;
   options.trials = 4;
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(task, *device, *compiler, store, options, quiet, stop);
+  const EvolveResult result = evolve(task, *device, cached_nvrtc(), store, options, quiet, stop);
   CHECK(result.counts.passed == 4);
   CHECK(result.counts.failed == 0);
 
@@ -288,8 +286,7 @@ TEST_CASE("custom: an exported winner needs nothing of its space, and is gated a
   const auto problem = make_problem(read.problem, read.settings, "winner.cu: ");
   reference_on_emulator(*problem, task.target);
   const auto device = open_device("emulator:l4", task.target, test::root());
-  const auto compiler = open_nvrtc();
-  ExportedKernel kernel(read, *problem, task.target, *compiler, *device);
+  ExportedKernel kernel(read, *problem, task.target, cached_nvrtc(), *device);
   TruthCache truth(*problem);
   const Verdict verdict = Gate(*device, truth)
                               .check([&](const Constants& each) { return kernel.bind(each); },

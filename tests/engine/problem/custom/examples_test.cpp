@@ -6,13 +6,11 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/local/emulated.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/self_test/fault_file.hpp"
 #include "engine/tuner/self_test/self_test.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
-#include "engine/util/environment.hpp"
 #include "engine/util/file.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/listeners.hpp"
@@ -29,12 +27,6 @@ using namespace fa_tune::tuner;
 namespace {
 
 using Sort = SelfTestRow::Sort;
-
-Compiler& compiler() {
-  // In the user's cache, so that only the first run on a machine compiles.
-  static const auto instance = with_cache(open_nvrtc(), cache_folder());
-  return *instance;
-}
 
 struct Example {
   const char* space;
@@ -71,7 +63,7 @@ double gain(const Example& example) {
   options.final_suites = {"mission"};
   test::QuietListener quiet;
   const std::atomic<bool> stop{false};
-  const EvolveResult result = evolve(task, *device, compiler(), store, options, quiet, stop);
+  const EvolveResult result = evolve(task, *device, cached_nvrtc(), store, options, quiet, stop);
   REQUIRE(result.counts.passed == 2);
   REQUIRE(result.counts.baseline.has_value());
   REQUIRE(result.counts.best.has_value());
@@ -90,7 +82,7 @@ TEST_CASE("examples: planted faults are refused, and what they were planted in a
   const DeviceOpener open = [](const DeviceProfile& target) { return open_emulator(target, 1); };
   const int faults = thorough() ? 18 : 9;
   const SelfTestResult result = self_test(
-      files, test::root(), open, compiler(), 2, {.seed = 1, .variants = 3, .faults = faults},
+      files, test::root(), open, cached_nvrtc(), 2, {.seed = 1, .variants = 3, .faults = faults},
       [](const SelfTestResult& until_now, int) {
         const SelfTestRow& row = until_now.rows.back();
         CHECK_MESSAGE(row.passed, to_text(row.sort), " '", row.name, "': ", row.rejection.finding,
@@ -129,7 +121,7 @@ class Unchecked final : public test::ForwardingDevice {
 TEST_CASE("examples: what a GPU lets by is seen where it is watched") {
   const TuningTask task = test::opened(small(std::end(kExamples)[-1]));
   const Unchecked device(open_emulator(task.target, 1));
-  CompilePool pool(compiler(), 1);
+  CompilePool pool(cached_nvrtc(), 1);
   const EmulatorOpener emulator = [](const DeviceProfile& profile, std::uint64_t instructions) {
     return open_emulator(profile, 1, instructions);
   };

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include "engine/device/local/open.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/random.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 #include "tests/engine/problem/custom/measured_bounds_fields.hpp"
 
@@ -72,8 +72,7 @@ std::vector<Count> tries(const Field& field, int seeds) {
   const Place place(field);
   const TuningTask task = place.task();
   const auto device = open_device("emulator:h100", task.target, test::root());
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 2);
+  CompilePool pool(test::cached_nvrtc(), 2);
   std::vector<std::unique_ptr<Variant>> variants;
   for (std::size_t i = 0; i < field.ways.size(); ++i)
     variants.push_back(std::make_unique<Variant>(

@@ -12,10 +12,10 @@
 #include "engine/device/local/emulated.hpp"
 #include "engine/gate/reference_run.hpp"
 #include "engine/kernel/compile/compiler.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/random.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
 
 namespace fa_tune::test {
@@ -50,8 +50,9 @@ struct GatedCases {
 
 // The reference of a task as the kernel under test.
 GatedCases gate_reference(const TuningTask& task) {
-  const auto compiler = open_nvrtc();
-  const auto compile = [&](const CompileRequest& request) { return compiler->compile(request); };
+  const auto compile = [](const CompileRequest& request) {
+    return test::cached_nvrtc().compile(request);
+  };
   const auto noted = std::make_shared<Noted>(
       make_reference_runner([&] { return open_emulator(task.target, 1); }, compile));
   Problem& problem = *task.problem;

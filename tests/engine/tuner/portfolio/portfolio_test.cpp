@@ -7,7 +7,6 @@
 
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/compiler.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/measure/process_series.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
@@ -132,8 +131,7 @@ TEST_CASE("portfolio: where screens say one thing and a race another, the race i
   CHECK(field.costs(0.02)[kernel_of(lucky)][0] == doctest::Approx(0));
   CHECK(field.costs(0.02)[kernel_of(steady)][0] > 0.01);
 
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 2);
+  CompilePool pool(test::cached_nvrtc(), 2);
   test::MeasuringEmulator device(
       open_device("emulator:l4", small.target, test::root()), [](const KernelImage& image) {
         const std::string text(reinterpret_cast<const char*>(image.bytes.data()),

@@ -9,9 +9,9 @@
 
 #include "db/store.hpp"
 #include "engine/device/local/emulated.hpp"
-#include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/evolve.hpp"
+#include "tests/cached_nvrtc.hpp"
 #include "tests/engine/tuner/listeners.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
 #include "tests/engine/tuner/toy.hpp"
@@ -205,8 +205,7 @@ TEST_CASE("a race between the stages of a pipeline is seen in the shipped GEMM")
       with_change(sound, "    __syncthreads();\n    begin_step(step + STAGES - 1);",
                   "    begin_step(step + STAGES - 1);\n    __syncthreads();");
   NewerGpu gpu(task);
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 2);
+  CompilePool pool(test::cached_nvrtc(), 2);
   for (std::uint64_t seed = 1; seed <= (thorough() ? 8 : 3); ++seed) {
     SanitizerCheck check(task, gpu, pool, plain, seed);
     const SanitizerResult result = check.start(racy, config).get();
@@ -225,8 +224,7 @@ TEST_CASE("a barrier that only a block with keys passes is seen") {
   const Template& sound = task.template_of(config);
   const Template racy = with_change(sound, "    if (first_tile >= end_tile) __syncthreads();", "");
   NewerGpu gpu(task);
-  const auto compiler = open_nvrtc();
-  CompilePool pool(*compiler, 2);
+  CompilePool pool(test::cached_nvrtc(), 2);
   for (std::uint64_t seed = 1; seed <= (thorough() ? 4 : 2); ++seed) {
     SanitizerCheck check(task, gpu, pool, plain, seed);
     const SanitizerResult wrong = check.start(racy, config).get();

@@ -8,8 +8,8 @@ using namespace fa_tune::device;
 
 namespace {
 
-// A launch whose buffer the host has written only in part.
-Fault partly_written(const std::string& ptx, std::size_t written) {
+// A launch whose buffer the host has written only in part. `input`: the launch may only read it.
+Fault partly_written(const std::string& ptx, std::size_t written, bool input = false) {
   const auto device = open_emulator(small_profile(), 1);
   const BufferHandle buffer = device->allocate(4096);
   const std::vector<std::byte> bytes(written);
@@ -21,6 +21,7 @@ Fault partly_written(const std::string& ptx, std::size_t written) {
   launch.config.block = {32, 1, 1};
   launch.arguments = {buffer};
   launch.checks = Checks::all();
+  if (input) launch.read_only = {buffer};
   const auto outcome = device->launch(launch);
   return outcome ? Fault{FaultKind::device_lost, "it ran"} : outcome.error();
 }
@@ -94,6 +95,8 @@ TEST_CASE("global memory: what the host and kernels have written counts") {
       "cp.async.wait_all;\n";
   CHECK(partly_written(body(copy), 512).message == "it ran");
   CHECK(partly_written(body(copy), 511).kind == FaultKind::uninitialized);
+  CHECK(partly_written(body(copy), 512, true).message == "it ran");
+  CHECK(partly_written(body(copy), 511, true).kind == FaultKind::uninitialized);
   // Module variables begin as zeros.
   CHECK(partly_written(
             body("ld.global.u32 %r5, [counter+4];\n", ".global .align 4 .b8 counter[16];\n"), 0)
