@@ -39,16 +39,20 @@ DispatchTree some_tree() {
   return tree;
 }
 
-// Many of them out of range.
+// At the threshold and at both ends of each range; then others, many of them out of range.
 std::vector<Constants> drawn_shapes() {
-  Random random(9);
   std::vector<Constants> shapes;
+  const auto add = [&](std::int64_t B, std::int64_t H, std::int64_t D, bool causal) {
+    shapes.push_back(
+        {{"B", B}, {"H", H}, {"D", D}, {"causal", causal}, {"dtype", std::string("fp16")}});
+  };
+  for (const auto& [B, H] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {4, 6}, {1, 23}, {5, 5}, {1, 2}, {0, 2}, {1, 1}, {16, 32}, {17, 32}, {16, 33}})
+    add(B, H, 64, false);
+  Random random(9);
   for (int i = 0; i < 200; ++i)
-    shapes.push_back({{"B", static_cast<std::int64_t>(random.below(20))},
-                      {"H", static_cast<std::int64_t>(random.below(40))},
-                      {"D", std::int64_t{random.below(2) == 0 ? 64 : 128}},
-                      {"causal", random.below(2) == 0},
-                      {"dtype", std::string("fp16")}});
+    add(static_cast<std::int64_t>(random.below(20)), static_cast<std::int64_t>(random.below(40)),
+        random.below(2) == 0 ? 64 : 128, random.below(2) == 0);
   return shapes;
 }
 
