@@ -34,7 +34,7 @@ std::vector<std::size_t> by_robustness(const Costs& regret);
 
 struct LearnedTree {
   exports::DispatchTree tree;
-  // For trees of so many leaves, 1 first: the regret at each shape of the tree that was learned from
+  // For trees of 1, 2, ... leaves: the regret at each shape of the tree that was learned from
   // all other shapes. None where there is one shape.
   std::vector<std::vector<double>> left_out;
 };
