@@ -174,9 +174,10 @@ double regret_at(const DispatchTree& tree, const TrainingSet& training, std::siz
 
 std::int64_t readable_threshold(std::int64_t low, std::int64_t high) {
   const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
-  double unit = std::pow(10, std::floor(std::log10(std::max(middle, 1.0))));
+  std::int64_t unit = 1;
+  while (10.0 * static_cast<double>(unit) <= middle) unit *= 10;
   for (; unit >= 1; unit /= 10) {
-    const auto rounded = std::llround(std::round(middle / unit) * unit);
+    const std::int64_t rounded = std::llround(middle / static_cast<double>(unit)) * unit;
     if (low < rounded && rounded <= high) return rounded;
   }
   return high;
