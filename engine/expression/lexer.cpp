@@ -133,8 +133,9 @@ class Lexer {
     if (is_python_) {
       if (!std::ranges::all_of(token.text, is_plain))
         throw ExpressionError{start, "text may hold printable ASCII alone, without backslashes"};
-    } else if (!is_identifier(token.text))
-      throw ExpressionError{start, "expected a name (letters, digits and _) between the quotes"};
+    } else if (!is_qualified_name(token.text))
+      throw ExpressionError{
+          start, "expected a name (letters, digits and _; ns::name too) between the quotes"};
     at_ = end + 1;
   }
 

@@ -24,7 +24,7 @@ struct YamlForm {
     any,
     text,   // a scalar, as expressions and free text are
     name,   // an identifier
-    value,  // of a parameter: a number, true or false, or an identifier
+    value,  // of a parameter: a number, true or false, or a qualified name
     integer,
     number,
     boolean,

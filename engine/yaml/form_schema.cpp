@@ -9,9 +9,10 @@ using Json = nlohmann::ordered_json;
 using Kind = YamlForm::Kind;
 
 constexpr const char* kIdentifier = "^[A-Za-z_][A-Za-z0-9_]*$";
+constexpr const char* kQualifiedName = "^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$";
 
-// `true` is an identifier too, where a name is asked for.
-Json identifier() { return {{"type", {"string", "boolean"}}, {"pattern", kIdentifier}}; }
+// `true` is a name too, where one is asked for.
+Json name(const char* pattern) { return {{"type", {"string", "boolean"}}, {"pattern", pattern}}; }
 
 void put_bounds(Json& schema, const YamlForm& form, const char* least, const char* most) {
   if (form.least != INT64_MIN) schema[least] = form.least;
@@ -45,10 +46,10 @@ Json plain_schema(const YamlForm& form) {
       schema["type"] = {"string", "number", "boolean"};
       break;
     case Kind::name:
-      schema = identifier();
+      schema = name(kIdentifier);
       break;
     case Kind::value:
-      schema["anyOf"] = {{{"type", "number"}}, identifier()};
+      schema["anyOf"] = {{{"type", "number"}}, name(kQualifiedName)};
       break;
     case Kind::integer:
     case Kind::number:

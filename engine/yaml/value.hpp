@@ -10,9 +10,9 @@
 
 namespace fa_tune {
 
-// What a parameter, a derived value or a constant of a problem holds. Strings are identifiers
-// ([A-Za-z_][A-Za-z0-9_]*) wherever they become names in CUDA source; those of a recorded table may
-// be any text. Real numbers are finite.
+// What a parameter, a derived value or a constant of a problem holds. Strings are names,
+// qualified or not (ns::name), wherever they go into CUDA source; those of a recorded table may be
+// any text. Real numbers are finite.
 using Value = std::variant<std::int64_t, bool, std::string, double>;
 
 // "64", "true", "xor3", "0.5": for tables, messages and `#define` lines. A real number is the

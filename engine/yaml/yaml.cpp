@@ -112,6 +112,12 @@ bool is_identifier(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
+bool is_qualified_name(std::string_view text) {
+  const std::size_t colons = text.find("::");
+  return is_identifier(text.substr(0, colons)) &&
+         (colons == std::string_view::npos || is_qualified_name(text.substr(colons + 2)));
+}
+
 Mark YamlNode::text_mark() const {
   Mark mark = mark_;
   if (style_ == Style::quoted && mark.column > 0) ++mark.column;
@@ -225,8 +231,8 @@ Value YamlNode::value(std::string_view what) const {
     if (is_doubtful_boolean(text_))
       expected(what, "true or false (put a word that is meant as a name in quotes)");
   }
-  if (kind_ != Kind::scalar || !is_identifier(text_))
-    expected(what, "an integer, true, false or a name (letters, digits and _)");
+  if (kind_ != Kind::scalar || !is_qualified_name(text_))
+    expected(what, "an integer, true, false or a name (letters, digits and _; ns::name too)");
   return text_;
 }
 

@@ -24,6 +24,8 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 std::string quote_text(std::string_view text);
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_identifier(std::string_view text);
+// An identifier, or several with :: between them, as C++ names what stands in a namespace.
+bool is_qualified_name(std::string_view text);
 
 struct YamlEntry;
 

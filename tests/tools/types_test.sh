@@ -135,6 +135,62 @@ sed 's/count: {type: uint16/n: {type: uint16/' sum.yaml >same.yaml
 try "$program" space check same.yaml
 check 'sum: a name that the problem has' contains "$err" "same.yaml:17:7: scalars: 'n' is an argument"
 
+# Parameters whose values stand in namespaces: one goes into the kernel's name, one is defined.
+cat >named.cu <<'E'
+namespace ops {
+struct Twice { static __device__ float of(float x) { return x + x; } };
+namespace slow {
+struct Twice { static __device__ float of(float x) { return 2 * x; } };
+}
+enum Guard { checked = 1, early };
+}
+template <typename Op>
+__global__ void mine(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (GUARD == ops::early && i >= n) return;
+  if (i < n) y[i] = Op::of(x[i]);
+}
+E
+cat >named-plain.cu <<'E'
+__global__ void plain(const float* x, float* y, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) y[i] = 2 * x[i];
+}
+E
+cat >named.yaml <<'E'
+space: named
+target: l4
+problem:
+  kind: custom
+  sizes: [{n: 1500}, {n: 1}]
+  arguments:
+    - {name: x, type: f32, shape: [n]}
+    - {name: y, type: f32, shape: [n], role: output}
+    - {name: n, type: i32, value: n}
+  reference: {source: named-plain.cu, kernel: plain, launch: {grid: [1], block: [32]}}
+templates:
+  mine: {source: named.cu, kernel: "mine<OP>", launch: {grid: ["ceil_div(problem.n, BLOCK)"], block: [BLOCK]}}
+parameters:
+  BLOCK: [64, 128]
+  OP: [ops::Twice, ops::slow::Twice]
+  GUARD: ["ops::checked", "ops::early"]
+constraints: ["OP == 'ops::Twice' or GUARD == 'ops::early'"]
+presets: {slow: {template: mine, BLOCK: 64, OP: ops::slow::Twice, GUARD: ops::early}}
+E
+try "$program" space count named.yaml
+check 'named: a constraint compares with a name' contains "$out" '6'
+try "$program" evolve --space named.yaml --db named.db --device emulator:l4 --budget 2 --warm off --seed 1 --no-finals
+check 'named: all of its kernels pass' equal "$(sql named.db "SELECT count(*) FROM trials WHERE outcome = 'passed'")" 2
+check 'named: configs keep the names' \
+  equal "$(sql named.db "SELECT json_extract(config, '\$.OP') FROM trials WHERE id = 1")" 'ops::slow::Twice'
+"$program" export 1 --db named.db --out named-1.cu 2>/dev/null
+try "$program" verify named-1.cu --device emulator:l4
+check 'named: what is exported passes' equal "$status" 0
+for value in 'ops:Twice' 'ops::' '::Twice' 'ops:::Twice' 'ops::2'; do
+  sed "s/^  OP: .*/  OP: ['$value']/" named.yaml >nameless.yaml
+  try "$program" space check nameless.yaml
+  check "named: $value is none" contains "$err" "nameless.yaml:15:8: OP: expected an integer, true, false or a name"
+done
+
 wrong histogram 'bins\[x' 'bins[1 ^ x' 'bins['
 wrong gather 'x\[at\[i\]\]' 'x[at[i] == n - 1 ? 0 : at[i]]' 'y['
 wrong mask 'range.open ||' '!range.open ||' 'inside['

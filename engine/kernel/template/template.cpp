@@ -112,7 +112,7 @@ std::vector<GeneMoves> read_moves(const YamlNode& node, std::vector<std::string>
 std::string define_text(const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "1" : "0";
   const std::string text = to_text(value);
-  if (std::holds_alternative<std::string>(value) && !is_identifier(text))
+  if (std::holds_alternative<std::string>(value) && !is_qualified_name(text))
     throw UserError(quote_text(text) + ": text that goes into a kernel must be a name");
   return text;
 }

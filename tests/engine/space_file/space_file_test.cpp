@@ -164,7 +164,7 @@ TEST_CASE("space file: every slip is answered with its place") {
         "quotes), found 'yes'");
   CHECK(error_after("[16, 32", "[16, 1-5") ==
         "l4.yaml:12:17: BLOCK_M: expected an integer, true, false or a name (letters, digits and "
-        "_), found '1-5'");
+        "_; ns::name too), found '1-5'");
   CHECK(error_after("BLOCK_M: [", "template: [") ==
         "l4.yaml:12:3: parameter 'template' is made from `templates`, choose another name");
   CHECK(error_after("STAGES: {", "BLOCK_M: {") ==
@@ -177,10 +177,9 @@ TEST_CASE("space file: every slip is answered with its place") {
         "l4.yaml:22:18: trials: expected an integer from 1 to 1000000000, found '0'");
   CHECK(error_after("minutes: 3", "minutes: -1") ==
         "l4.yaml:22:32: minutes: expected a number above 0, found '-1'");
-  CHECK(
-      error_after("D: 64}", "D: [64]}") ==
-      "l4.yaml:5:44: shape.D: expected an integer, true, false or a name (letters, digits and _), "
-      "found a list");
+  CHECK(error_after("D: 64}", "D: [64]}") ==
+        "l4.yaml:5:44: shape.D: expected an integer, true, false or a name (letters, digits and _; "
+        "ns::name too), found a list");
   CHECK(error_after("  plain: attention/plain.yaml\n  mma: attention/mma.yaml\n", "") ==
         "l4.yaml:8:1: key 'templates' has no value");
   CHECK(error_after("space: l4\n", "space: ../l4\n").find("expected a name") != std::string::npos);
