@@ -102,6 +102,9 @@ struct Checks {
   bool initialized = false;  // reads of what nobody has written
   bool races = false;        // in shared memory, and between blocks in global memory
   bool sync = false;         // barriers, mbarriers, asynchronous copies, wgmma
+  // An mbarrier that the block's own threads know of is known to copies too, without
+  // fence.mbarrier_init or fence.proxy.async. The ISA asks for one; Triton's kernels have none.
+  bool unfenced_mbarriers = false;
 
   static Checks all() { return {true, true, true}; }
   bool any() const { return initialized || races || sync; }

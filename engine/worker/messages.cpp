@@ -32,7 +32,7 @@ void fields(auto& archive, LaunchConfig& config) {
           config.cooperative);
 }
 void fields(auto& archive, device::Checks& checks) {
-  archive(checks.initialized, checks.races, checks.sync);
+  archive(checks.initialized, checks.races, checks.sync, checks.unfenced_mbarriers);
 }
 void fields(auto& archive, device::ConstantData& data) {
   archive(data.name, data.from, data.offset, data.bytes);

@@ -382,7 +382,8 @@ class EmulatorDevice final : public Device {
     context.resident = resident(kernel, step.config);
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;
-    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
+    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync,
+                      launch.checks.unfenced_mbarriers};
     context.notes = &notes_;
     if (step.config.cooperative) context.grid_workspace = make_grid_workspace();
     // Only a checked launch keeps account of what it writes.

@@ -86,6 +86,7 @@ struct CheckSet {
   bool initialized = false;
   bool races = false;
   bool sync = false;
+  bool unfenced_mbarriers = false;  // device::Checks
 
   bool any() const { return initialized || races || sync; }
 };
