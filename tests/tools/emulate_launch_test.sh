@@ -21,6 +21,16 @@ try "$program" emulate triton/described_gemm_sm_90.json
 check 'a fault is exit code 1' equal "$status" 1
 check 'and one line' equal "$(wc -l <"$err")" 1
 
+# A barrier that only a block needs which met another at the lock: in an order that mixes blocks.
+sed -i '0,/bar.sync/{/bar.sync/d}' triton/locked_sum_sm_90.ptx
+try "$program" emulate triton/locked_sum_sm_90.json
+check 'what needs an order is not found in the plain one' equal "$status" 0
+try "$program" emulate triton/locked_sum_sm_90.json --schedules 20
+check 'but in a drawn one' equal "$status" 1
+check 'which is named, with the fewest blocks' contains "$err" '3 of its 6 blocks alone: --schedule 16 --only 3,4,5'
+try "$program" emulate triton/locked_sum_sm_90.json --schedule 16 --only 3,4,5
+check 'and shows it again' equal "$status" 1
+
 # A file of one kernel that says how many threads it has needs neither --kernel nor --block.
 triad=("$program" emulate triton/scale_add_sm_80.ptx --device a100 --grid 4)
 arguments=(--arg 'f32[1000]=ones' --arg 'f32[1000]=iota' --arg 'out:f32[1000]' --arg f32=2 --arg i32=1000)

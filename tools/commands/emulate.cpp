@@ -16,6 +16,7 @@
 #include "tools/lone/element.hpp"
 #include "tools/lone/kernel_file.hpp"
 #include "tools/lone/launch_file.hpp"
+#include "tools/lone/orders.hpp"
 #include "tools/lone/outputs.hpp"
 #include "tools/lone/ptx_entry.hpp"
 
@@ -34,6 +35,8 @@ struct EmulateArguments {
   std::string checks = "all";
   std::vector<std::string> accepted;
   int schedules = 1;
+  int schedule = 0;
+  std::vector<std::uint64_t> only;
   bool counters = false;
   std::vector<std::string> dumps;
 };
@@ -120,9 +123,17 @@ int complain(const device::Fault& fault) {
   return 1;
 }
 
+// What a drawn order has shown, with the fewest blocks that show it and how to see it again.
+device::Fault explained(device::Device& device, const KernelImage& image,
+                        const lone::LoneLaunch& launch, device::Fault fault) {
+  fault.message +=
+      lone::how_to_run_again(launch, lone::fewest_clusters(device, image, launch, fault));
+  return fault;
+}
+
 // A correct kernel gives the same bits whatever the order of what is unordered.
 int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>& first,
-            const std::vector<lone::LoneOutput>& other) {
+            const std::vector<lone::LoneOutput>& other, int base) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i].bytes == other[i].bytes) continue;
     const lone::ArgumentSpec& spec = launch.arguments[first[i].argument];
@@ -130,10 +141,11 @@ int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>&
     while (lone::element_bits(spec.element, first[i].bytes, at) ==
            lone::element_bits(spec.element, other[i].bytes, at))
       ++at;
-    fmt::print(stderr,
-               "fa-tune: race: schedule {} leaves other bits than schedule 0 in argument {}, first "
-               "in element {}\n",
-               launch.schedule, first[i].argument, at);
+    fmt::print(
+        stderr,
+        "fa-tune: race: schedule {} leaves other bits than schedule {} in argument {}, first "
+        "in element {}\n",
+        launch.schedule, base, first[i].argument, at);
     return 1;
   }
   return 0;
@@ -159,18 +171,21 @@ int run_job(Job job, const EmulateArguments& arguments) {
   const auto device = worker::open_device_in_worker("emulator:" + job.device, {}, require_root());
   const KernelImage image = image_of(job.source, device->info(), worker::open_nvrtc_in_worker);
   std::vector<lone::LoneOutput> first;
-  for (int schedule = 0; schedule < arguments.schedules; ++schedule) {
-    launch.schedule = static_cast<std::uint64_t>(schedule);
+  launch.only_clusters = arguments.only;
+  for (int tried = 0; tried < arguments.schedules; ++tried) {
+    launch.schedule = static_cast<std::uint64_t>(arguments.schedule + tried);
     auto run = lone::LoneRun::prepare(*device, image, launch);
     if (!run) return complain(run.error());
-    if (const auto done = run->run(); !done) return complain(done.error());
-    for (const std::string& note :
-         schedule == 0 ? device->take_notes() : std::vector<std::string>())
+    if (const auto done = run->run(); !done)
+      return complain(launch.schedule == 0 ? done.error()
+                                           : explained(*device, image, launch, done.error()));
+    for (const std::string& note : tried == 0 ? device->take_notes() : std::vector<std::string>())
       log_warning("{}; nothing that the kernel decides or stores depends on it", note);
     auto outputs = run->outputs();
     if (!outputs) return complain(outputs.error());
-    if (schedule > 0) {
-      if (const int code = differs(launch, first, *outputs); code != 0) return code;
+    if (tried > 0) {
+      if (const int code = differs(launch, first, *outputs, arguments.schedule); code != 0)
+        return code;
       continue;
     }
     first = std::move(*outputs);
@@ -219,7 +234,7 @@ Job job_of_file(const std::filesystem::path& file, const EmulateArguments& argum
       !arguments.dumps.empty())
     throw UserError(
         "a launch file says all of its launch; beside one there are --device, --check, "
-        "--accept, --schedules, --counters and --line-info");
+        "--accept, --schedules, --schedule, --only, --counters and --line-info");
   lone::LaunchFile launch = lone::LaunchFile::load(file);
   Job job;
   job.source = std::move(launch.source);
@@ -288,6 +303,13 @@ void add_emulate(CLI::App& app, Action& action) {
   command->add_option("--schedules", arguments->schedules, "how many orders of events to try")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
+  command->add_option("--schedule", arguments->schedule, "the first of these orders, by its number")
+      ->check(CLI::Range(0, 1'000'000'000));
+  command
+      ->add_option("--only", arguments->only,
+                   "the blocks (clusters) that run, by number: 0,3; a finding says which it needs")
+      ->delimiter(',')
+      ->expected(1, 1024);
   command->add_flag("--counters", arguments->counters, "what it did, what bounds it, and a time");
   command->add_flag("--line-info", arguments->source.line_info, "name CUDA lines in reports");
   command->add_option("--define", arguments->source.defines, "NAME or NAME=VALUE for a .cu file")

@@ -53,6 +53,7 @@ std::expected<LoneRun, device::Fault> LoneRun::prepare(device::Device& device,
   run.launch_.config = launch.config;
   run.launch_.checks = launch.checks;
   run.launch_.schedule = launch.schedule;
+  run.launch_.only_clusters = launch.only_clusters;
   run.by_argument_.resize(launch.arguments.size());
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const ArgumentSpec& spec = launch.arguments[i];

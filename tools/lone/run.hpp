@@ -14,6 +14,7 @@ struct LoneLaunch {
   std::vector<ArgumentSpec> arguments;
   device::Checks checks;
   std::uint64_t schedule = 0;
+  std::vector<std::uint64_t> only_clusters = {};  // device::Launch
 };
 
 // What is in a buffer after the launch, one for each argument that is written, in their order.
