@@ -102,6 +102,9 @@ struct Checks {
   bool initialized = false;  // reads of what nobody has written
   bool races = false;        // in shared memory, and between blocks in global memory
   bool sync = false;         // barriers, mbarriers, asynchronous copies, wgmma
+  // An mbarrier that the block's own threads know of is known to copies too, without
+  // fence.mbarrier_init or fence.proxy.async. The ISA asks for one; Triton's kernels have none.
+  bool unfenced_mbarriers = false;
 
   static Checks all() { return {true, true, true}; }
   bool any() const { return initialized || races || sync; }
@@ -130,7 +133,8 @@ struct Launch {
   Checks checks = {};
   // Which of the legal orders of events the emulator takes. 0: warp after warp, asynchronous copies
   // as late as may be; other numbers draw an order of warps and a moment, early or late, for every
-  // asynchronous operation, and from 3 on one of blocks. A correct kernel has the same bits in all.
+  // asynchronous operation, from 3 on one of blocks, and from 16 on the moments at which blocks take
+  // turns. A correct kernel has the same bits in all.
   std::uint64_t schedule = 0;
   // Copied there before it runs; in time(), once. A module without such a variable runs all the
   // same: a compiler leaves out what is not used. A variable that is too small for the bytes is a
@@ -143,6 +147,9 @@ struct Launch {
   // If there are any, they are what is launched, and `config` and `arguments` say nothing. Each
   // begins when the one before is done with all it does. They are timed as one.
   std::vector<LaunchStep> steps = {};
+  // If there are any, the clusters that run, by their numbers in the grid (x fastest): what a fault
+  // needs. The emulator's launch() alone heeds it.
+  std::vector<std::uint64_t> only_clusters = {};
 };
 
 // What is launched, in order: `steps`, or the one kernel.

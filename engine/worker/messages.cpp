@@ -32,7 +32,7 @@ void fields(auto& archive, LaunchConfig& config) {
           config.cooperative);
 }
 void fields(auto& archive, device::Checks& checks) {
-  archive(checks.initialized, checks.races, checks.sync);
+  archive(checks.initialized, checks.races, checks.sync, checks.unfenced_mbarriers);
 }
 void fields(auto& archive, device::ConstantData& data) {
   archive(data.name, data.from, data.offset, data.bytes);
@@ -48,7 +48,7 @@ void fields(auto& archive, device::KernelStep& step) {
 }
 void fields(auto& archive, device::Launch& launch) {
   archive(launch.kernel, launch.config, launch.arguments, launch.checks, launch.schedule,
-          launch.constants, launch.read_only, launch.steps);
+          launch.constants, launch.read_only, launch.steps, launch.only_clusters);
 }
 void fields(auto& archive, device::BufferChanges& changes) {
   archive(changes.fills, changes.copies);

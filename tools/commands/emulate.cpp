@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <map>
+#include <memory>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -14,28 +15,48 @@
 #include "tools/commands/command.hpp"
 #include "tools/lone/element.hpp"
 #include "tools/lone/kernel_file.hpp"
+#include "tools/lone/launch_file.hpp"
+#include "tools/lone/orders.hpp"
 #include "tools/lone/outputs.hpp"
+#include "tools/lone/ptx_entry.hpp"
 
 namespace fa_tune::commands {
 namespace {
 
 struct EmulateArguments {
   lone::SourceFile source;
-  std::string device = "h100";
-  std::vector<std::uint32_t> grid = {1};
+  std::string device;  // empty: what the launch file says, or kDevice
+  std::vector<std::uint32_t> grid;
   std::vector<std::uint32_t> block;
-  std::vector<std::uint32_t> cluster = {1};
+  std::vector<std::uint32_t> cluster;
   std::uint32_t shared = 0;
   bool cooperative = false;
   std::vector<std::string> specs;
   std::string checks = "all";
+  std::vector<std::string> accepted;
   int schedules = 1;
+  int schedule = 0;
+  std::vector<std::uint64_t> only;
   bool counters = false;
   std::vector<std::string> dumps;
 };
 
+constexpr const char* kDevice = "h100";
+
+// One launch, and the files that its outputs are written to, by their arguments' numbers.
+struct Job {
+  lone::SourceFile source;
+  lone::LoneLaunch launch;
+  std::string device;
+  std::multimap<std::size_t, std::string> targets;
+};
+
 Dim3 sizes(const std::vector<std::uint32_t>& list) {
-  return {list[0], list.size() > 1 ? list[1] : 1, list.size() > 2 ? list[2] : 1};
+  Dim3 size;
+  if (!list.empty()) size.x = list[0];
+  if (list.size() > 1) size.y = list[1];
+  if (list.size() > 2) size.z = list[2];
+  return size;
 }
 
 device::Checks checks_of(const std::string& text) {
@@ -58,16 +79,6 @@ device::Checks checks_of(const std::string& text) {
     }
   }
   return checks;
-}
-
-lone::LoneLaunch launch_of(const EmulateArguments& arguments) {
-  lone::LoneLaunch launch;
-  launch.config = {sizes(arguments.grid), sizes(arguments.block), sizes(arguments.cluster),
-                   arguments.shared, arguments.cooperative};
-  for (const std::string& spec : arguments.specs)
-    launch.arguments.push_back(lone::parse_argument(spec));
-  launch.checks = checks_of(arguments.checks);
-  return launch;
 }
 
 // 0 or the number of the output to write, from "OUT.npy" or "N:OUT.npy".
@@ -112,9 +123,17 @@ int complain(const device::Fault& fault) {
   return 1;
 }
 
+// What a drawn order has shown, with the fewest blocks that show it and how to see it again.
+device::Fault explained(device::Device& device, const KernelImage& image,
+                        const lone::LoneLaunch& launch, device::Fault fault) {
+  fault.message +=
+      lone::how_to_run_again(launch, lone::fewest_clusters(device, image, launch, fault));
+  return fault;
+}
+
 // A correct kernel gives the same bits whatever the order of what is unordered.
 int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>& first,
-            const std::vector<lone::LoneOutput>& other) {
+            const std::vector<lone::LoneOutput>& other, int base) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i].bytes == other[i].bytes) continue;
     const lone::ArgumentSpec& spec = launch.arguments[first[i].argument];
@@ -122,10 +141,11 @@ int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>&
     while (lone::element_bits(spec.element, first[i].bytes, at) ==
            lone::element_bits(spec.element, other[i].bytes, at))
       ++at;
-    fmt::print(stderr,
-               "fa-tune: race: schedule {} leaves other bits than schedule 0 in argument {}, first "
-               "in element {}\n",
-               launch.schedule, first[i].argument, at);
+    fmt::print(
+        stderr,
+        "fa-tune: race: schedule {} leaves other bits than schedule {} in argument {}, first "
+        "in element {}\n",
+        launch.schedule, base, first[i].argument, at);
     return 1;
   }
   return 0;
@@ -139,30 +159,33 @@ int report_counters(lone::LoneRun& run, device::Device& device) {
   return 0;
 }
 
-int emulate(const EmulateArguments& arguments) {
-  lone::LoneLaunch launch = launch_of(arguments);
-  std::multimap<std::size_t, std::string> targets;
-  for (const std::string& text : arguments.dumps) targets.insert(dump_target(launch, text));
+int run_job(Job job, const EmulateArguments& arguments) {
+  lone::LoneLaunch& launch = job.launch;
+  const bool unfenced = launch.checks.unfenced_mbarriers || !arguments.accepted.empty();
+  launch.checks = checks_of(arguments.checks);
+  launch.checks.unfenced_mbarriers = unfenced;
+  job.source.line_info = arguments.source.line_info;
   // With --dump - standard output is the array's alone.
   const bool silent =
-      std::ranges::any_of(targets, [](const auto& target) { return target.second == "-"; });
-  const auto device =
-      worker::open_device_in_worker("emulator:" + arguments.device, {}, require_root());
-  const KernelImage image =
-      image_of(arguments.source, device->info(), worker::open_nvrtc_in_worker);
+      std::ranges::any_of(job.targets, [](const auto& target) { return target.second == "-"; });
+  const auto device = worker::open_device_in_worker("emulator:" + job.device, {}, require_root());
+  const KernelImage image = image_of(job.source, device->info(), worker::open_nvrtc_in_worker);
   std::vector<lone::LoneOutput> first;
-  for (int schedule = 0; schedule < arguments.schedules; ++schedule) {
-    launch.schedule = static_cast<std::uint64_t>(schedule);
+  launch.only_clusters = arguments.only;
+  for (int tried = 0; tried < arguments.schedules; ++tried) {
+    launch.schedule = static_cast<std::uint64_t>(arguments.schedule + tried);
     auto run = lone::LoneRun::prepare(*device, image, launch);
     if (!run) return complain(run.error());
-    if (const auto done = run->run(); !done) return complain(done.error());
-    for (const std::string& note :
-         schedule == 0 ? device->take_notes() : std::vector<std::string>())
+    if (const auto done = run->run(); !done)
+      return complain(launch.schedule == 0 ? done.error()
+                                           : explained(*device, image, launch, done.error()));
+    for (const std::string& note : tried == 0 ? device->take_notes() : std::vector<std::string>())
       log_warning("{}; nothing that the kernel decides or stores depends on it", note);
     auto outputs = run->outputs();
     if (!outputs) return complain(outputs.error());
-    if (schedule > 0) {
-      if (const int code = differs(launch, first, *outputs); code != 0) return code;
+    if (tried > 0) {
+      if (const int code = differs(launch, first, *outputs, arguments.schedule); code != 0)
+        return code;
       continue;
     }
     first = std::move(*outputs);
@@ -171,11 +194,70 @@ int emulate(const EmulateArguments& arguments) {
   }
   for (const lone::LoneOutput& output : first) {
     const lone::ArgumentSpec& spec = launch.arguments[output.argument];
-    const auto [begin, end] = targets.equal_range(output.argument);
+    const auto [begin, end] = job.targets.equal_range(output.argument);
     for (auto target = begin; target != end; ++target) dump(spec, output, target->second);
     if (!silent) fmt::print("{}\n", lone::summary_of(spec, output));
   }
   return 0;
+}
+
+Job job_of_options(const EmulateArguments& arguments) {
+  Job job;
+  job.source = arguments.source;
+  job.device = arguments.device.empty() ? kDevice : arguments.device;
+  Dim3 block = sizes(arguments.block);
+  Dim3 cluster = sizes(arguments.cluster);
+  bool has_block = !arguments.block.empty();
+  if (job.source.file.extension() == ".ptx") {
+    const lone::PtxEntry entry = lone::choose_entry(read_file(job.source.file, kProgramFile),
+                                                    job.source.kernel, job.source.file.string());
+    job.source.kernel = entry.name;
+    if (!has_block && entry.block) block = *entry.block;
+    if (arguments.cluster.empty() && entry.cluster) cluster = *entry.cluster;
+    has_block = has_block || entry.block;
+  }
+  if (job.source.kernel.empty()) throw UserError("--kernel says which kernel of the file is run");
+  if (!has_block) throw UserError("--block says how many threads a block has");
+  job.launch.config = {sizes(arguments.grid), block, cluster, arguments.shared,
+                       arguments.cooperative};
+  for (const std::string& spec : arguments.specs)
+    job.launch.arguments.push_back(lone::parse_argument(spec));
+  for (const std::string& text : arguments.dumps) job.targets.insert(dump_target(job.launch, text));
+  return job;
+}
+
+Job job_of_file(const std::filesystem::path& file, const EmulateArguments& arguments) {
+  const lone::SourceFile& source = arguments.source;
+  if (!source.kernel.empty() || !source.defines.empty() || !source.include.empty() ||
+      !arguments.grid.empty() || !arguments.block.empty() || !arguments.cluster.empty() ||
+      arguments.shared != 0 || arguments.cooperative || !arguments.specs.empty() ||
+      !arguments.dumps.empty())
+    throw UserError(
+        "a launch file says all of its launch; beside one there are --device, --check, "
+        "--accept, --schedules, --schedule, --only, --counters and --line-info");
+  lone::LaunchFile launch = lone::LaunchFile::load(file);
+  Job job;
+  job.source = std::move(launch.source);
+  job.launch = std::move(launch.launch);
+  job.device = !arguments.device.empty() ? arguments.device
+               : launch.device.empty()   ? kDevice
+                                         : launch.device;
+  for (const auto& [argument, path] : launch.saves) job.targets.emplace(argument, path.string());
+  return job;
+}
+
+int emulate(const EmulateArguments& arguments) {
+  const std::filesystem::path& file = arguments.source.file;
+  if (file.extension() == ".json") return run_job(job_of_file(file, arguments), arguments);
+  if (!std::filesystem::is_directory(file)) return run_job(job_of_options(arguments), arguments);
+  int worst = 0;
+  for (const std::filesystem::path& each : lone::launch_files_of(file)) {
+    fmt::print("{}\n", each.filename().string());
+    // Findings come on the other stream, behind the name of their launch.
+    std::fflush(stdout);
+    worst = std::max(worst, run_job(job_of_file(each, arguments), arguments));
+  }
+  return worst;
 }
 
 }  // namespace
@@ -184,11 +266,13 @@ void add_emulate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "emulate", "run a kernel of any .cu or .ptx file on the emulator, check it and count");
   auto arguments = std::make_shared<EmulateArguments>();
-  command->add_option("file", arguments->source.file, "CUDA C++ (.cu) or PTX (.ptx)")
+  command
+      ->add_option("file", arguments->source.file,
+                   "CUDA C++ (.cu), PTX (.ptx), a launch (.json), or a folder of launches")
       ->type_name("FILE")
       ->required();
-  command->add_option("--kernel", arguments->source.kernel, "its name, extern \"C\" in CUDA C++")
-      ->required();
+  command->add_option("--kernel", arguments->source.kernel,
+                      "its name, extern \"C\" in CUDA C++; PTX of a single kernel needs none");
   const auto dims = [&](const char* name, std::vector<std::uint32_t>& to, const char* help) {
     return command->add_option(name, to, help)
         ->delimiter(',')
@@ -196,7 +280,7 @@ void add_emulate(CLI::App& app, Action& action) {
         ->check(CLI::Range(1, 2'147'483'647));
   };
   dims("--grid", arguments->grid, "blocks: x, or x,y,z");
-  dims("--block", arguments->block, "threads a block: x, or x,y,z")->required();
+  dims("--block", arguments->block, "threads a block: x, or x,y,z; PTX with .reqntid needs none");
   dims("--cluster", arguments->cluster, "blocks a cluster: x, or x,y,z");
   command->add_option("--shared", arguments->shared, "dynamic shared memory a block, bytes");
   command->add_flag("--cooperative", arguments->cooperative,
@@ -206,13 +290,26 @@ void add_emulate(CLI::App& app, Action& action) {
                    "an argument, in order: f32[1024]=normal:7, out:u32[256], i32=5, ...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--device", arguments->device, "a device profile: its name or file")
-      ->capture_default_str();
+  command->add_option("--device", arguments->device,
+                      "a device profile: its name or file; a launch's own, or h100");
   command->add_option("--check", arguments->checks, "all, none, or a list of init,race,sync")
       ->capture_default_str();
+  command
+      ->add_option("--accept", arguments->accepted,
+                   "what is no finding: mbarriers of the block that no fence shows to copies")
+      ->check(CLI::IsMember({std::string(lone::kUnfencedMbarriers)}))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--schedules", arguments->schedules, "how many orders of events to try")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
+  command->add_option("--schedule", arguments->schedule, "the first of these orders, by its number")
+      ->check(CLI::Range(0, 1'000'000'000));
+  command
+      ->add_option("--only", arguments->only,
+                   "the blocks (clusters) that run, by number: 0,3; a finding says which it needs")
+      ->delimiter(',')
+      ->expected(1, 1024);
   command->add_flag("--counters", arguments->counters, "what it did, what bounds it, and a time");
   command->add_flag("--line-info", arguments->source.line_info, "name CUDA lines in reports");
   command->add_option("--define", arguments->source.defines, "NAME or NAME=VALUE for a .cu file")

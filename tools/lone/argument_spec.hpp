@@ -31,6 +31,18 @@ struct Fill {
   std::string file;
 };
 
+// A byte in the buffer of LoneLaunch::arguments[argument], which stands before whoever refers to it.
+struct BufferPlace {
+  std::size_t argument = 0;
+  std::uint64_t offset = 0;
+};
+
+// A buffer's element of 64 bits that is an address.
+struct StoredAddress {
+  std::uint64_t element = 0;
+  BufferPlace place;
+};
+
 // One argument of a lone kernel, as the command line and the manifests of the conformance kernels
 // write it:
 //
@@ -59,6 +71,13 @@ struct ArgumentSpec {
   device::TensorMap::Swizzle swizzle = device::TensorMap::Swizzle::none;
   bool nan_fill = false;
   std::string text;  // as it was written
+
+  // What launch files have beside that (launch_file.hpp): a buffer that is no argument itself, one
+  // that holds addresses in others, and an argument that is an address in another's buffer, or a
+  // tensor map over it.
+  bool is_passed = true;
+  std::optional<BufferPlace> place;
+  std::vector<StoredAddress> addresses;
 
   std::uint64_t elements() const;
   std::uint64_t bytes() const;

@@ -53,9 +53,16 @@ std::expected<LoneRun, device::Fault> LoneRun::prepare(device::Device& device,
   run.launch_.config = launch.config;
   run.launch_.checks = launch.checks;
   run.launch_.schedule = launch.schedule;
-  for (const ArgumentSpec& spec : launch.arguments) {
-    if (const auto placed = run.place(spec); !placed) return std::unexpected(placed.error());
+  run.launch_.only_clusters = launch.only_clusters;
+  run.by_argument_.resize(launch.arguments.size());
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    const ArgumentSpec& spec = launch.arguments[i];
+    const auto placed = spec.place ? run.refer(spec) : run.place(spec, i);
+    if (!placed) return std::unexpected(placed.error());
   }
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i)
+    if (const auto stored = run.store_addresses(launch.arguments[i], i); !stored)
+      return std::unexpected(stored.error());
   return run;
 }
 
@@ -63,6 +70,7 @@ LoneRun::LoneRun(LoneRun&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)),
       launch_(std::move(other.launch_)),
       buffers_(std::move(other.buffers_)),
+      by_argument_(std::move(other.by_argument_)),
       outputs_(std::move(other.outputs_)) {}
 
 LoneRun::~LoneRun() {
@@ -71,7 +79,7 @@ LoneRun::~LoneRun() {
   if (launch_.kernel != device::KernelHandle{}) device_->unload(launch_.kernel);
 }
 
-std::expected<void, device::Fault> LoneRun::place(const ArgumentSpec& spec) {
+std::expected<void, device::Fault> LoneRun::place(const ArgumentSpec& spec, std::size_t index) {
   if (spec.role == ArgumentSpec::Role::scalar) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(size_of(spec.element)));
     std::memcpy(bytes.data(), &spec.scalar_bits, bytes.size());
@@ -96,7 +104,9 @@ std::expected<void, device::Fault> LoneRun::place(const ArgumentSpec& spec) {
     return {};
   }
   buffers_.push_back(buffer);
-  if (spec.is_output()) outputs_.push_back({launch_.arguments.size(), buffer, spec.bytes()});
+  by_argument_[index] = buffer;
+  if (spec.is_output()) outputs_.push_back({index, buffer, spec.bytes()});
+  if (!spec.is_passed) return {};
   if (!spec.is_tensor_map) {
     launch_.arguments.emplace_back(buffer);
     return {};
@@ -104,6 +114,30 @@ std::expected<void, device::Fault> LoneRun::place(const ArgumentSpec& spec) {
   auto map = tensor_map(spec, buffer);
   if (!map) return std::unexpected(map.error());
   launch_.arguments.push_back(std::move(*map));
+  return {};
+}
+
+std::expected<void, device::Fault> LoneRun::refer(const ArgumentSpec& spec) {
+  const device::BufferHandle buffer = by_argument_[spec.place->argument];
+  if (!spec.is_tensor_map) {
+    launch_.arguments.push_back(device_->address(buffer, spec.place->offset));
+    return {};
+  }
+  auto map = tensor_map(spec, buffer);
+  if (!map) return std::unexpected(map.error());
+  launch_.arguments.push_back(std::move(*map));
+  return {};
+}
+
+std::expected<void, device::Fault> LoneRun::store_addresses(const ArgumentSpec& spec,
+                                                            std::size_t index) {
+  for (const StoredAddress& stored : spec.addresses) {
+    const device::Argument address =
+        device_->address(by_argument_[stored.place.argument], stored.place.offset);
+    const auto written = device_->write(by_argument_[index], stored.element * sizeof(std::uint64_t),
+                                        std::get<std::vector<std::byte>>(address));
+    if (!written) return written;
+  }
   return {};
 }
 

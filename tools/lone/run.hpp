@@ -14,6 +14,7 @@ struct LoneLaunch {
   std::vector<ArgumentSpec> arguments;
   device::Checks checks;
   std::uint64_t schedule = 0;
+  std::vector<std::uint64_t> only_clusters = {};  // device::Launch
 };
 
 // What is in a buffer after the launch, one for each argument that is written, in their order.
@@ -42,7 +43,11 @@ class LoneRun {
 
  private:
   explicit LoneRun(device::Device& device) : device_(&device) {}
-  std::expected<void, device::Fault> place(const ArgumentSpec& spec);
+  std::expected<void, device::Fault> place(const ArgumentSpec& spec, std::size_t index);
+  // An address in a buffer that is there already, or a tensor map over it.
+  std::expected<void, device::Fault> refer(const ArgumentSpec& spec);
+  // The addresses that a buffer holds.
+  std::expected<void, device::Fault> store_addresses(const ArgumentSpec& spec, std::size_t index);
   std::expected<device::Argument, device::Fault> tensor_map(const ArgumentSpec& spec,
                                                             device::BufferHandle buffer);
 
@@ -54,6 +59,7 @@ class LoneRun {
   device::Device* device_;
   device::Launch launch_;
   std::vector<device::BufferHandle> buffers_;
+  std::vector<device::BufferHandle> by_argument_;  // of LoneLaunch::arguments
   std::vector<Output> outputs_;
 };
 

@@ -382,7 +382,12 @@ class EmulatorDevice final : public Device {
     context.resident = resident(kernel, step.config);
     context.allowance = &allowance_;
     context.interleaving = launch.schedule;
-    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync};
+    const std::uint64_t clusters = context.config.cluster_count();
+    if (std::ranges::any_of(launch.only_clusters, [&](auto each) { return each >= clusters; }))
+      return refuse(FaultKind::resources, "a cluster that the grid does not have is to run");
+    context.only_clusters = launch.only_clusters;
+    context.checks = {launch.checks.initialized, launch.checks.races, launch.checks.sync,
+                      launch.checks.unfenced_mbarriers};
     context.notes = &notes_;
     if (step.config.cooperative) context.grid_workspace = make_grid_workspace();
     // Only a checked launch keeps account of what it writes.

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from ._driver import Driver
     from .api import Counts, Database, Race, Search, Verdict, bench, best, evolve, export, verify
     from .compiled import CompiledKernel
-    from .errors import FaTuneError, InputError, Interrupted, MachineError, NothingPassed
+    from .errors import FaTuneError, InputError, Interrupted, KernelFault, MachineError
+    from .errors import NothingPassed
     from .kt.interface import run_kernel, tune_kernel
+    from .triton_hook import Array, record_triton
     from .winner import Time, Winner
 
 # Each is imported when it is asked for: the command `fa-tune` goes through this file too, and is not
@@ -25,13 +27,16 @@ _FOUND_IN = {
     "api": ["Counts", "Database", "Race", "Search", "Verdict"]
     + ["bench", "best", "evolve", "export", "verify"],
     "compiled": ["CompiledKernel"],
-    "errors": ["FaTuneError", "InputError", "Interrupted", "MachineError", "NothingPassed"],
+    "errors": ["FaTuneError", "InputError", "Interrupted", "KernelFault", "MachineError"]
+    + ["NothingPassed"],
     "kt.interface": ["run_kernel", "tune_kernel"],
+    "triton_hook": ["Array", "record_triton"],
     "winner": ["Time", "Winner"],
 }
 _MODULES = ["accuracy", "file_utils", "kernelbuilder", "kt", "observers", "strategies", "util"]
 
 __all__ = [
+    "Array",
     "CompiledKernel",
     "Counts",
     "Database",
@@ -39,6 +44,7 @@ __all__ = [
     "FaTuneError",
     "InputError",
     "Interrupted",
+    "KernelFault",
     "MachineError",
     "NothingPassed",
     "Race",
@@ -55,6 +61,7 @@ __all__ = [
     "kernelbuilder",
     "kt",
     "observers",
+    "record_triton",
     "run_kernel",
     "strategies",
     "tune_kernel",

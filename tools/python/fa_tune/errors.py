@@ -22,6 +22,12 @@ class NothingPassed(FaTuneError):
     code = 1
 
 
+class KernelFault(FaTuneError):
+    """The emulator ran a kernel, and found a fault in it: a race, an access out of bounds, ..."""
+
+    code = 1
+
+
 class InputError(FaTuneError, ValueError):
     """What was asked for makes no sense: a file, an option, an argument."""
 

@@ -72,9 +72,11 @@ Space Decoder::loaded_space(Space where, const Operand& from) const {
   return local ? Space::local : where;
 }
 
-// One value, or a vector of `count`.
+// One value, or a vector of `count`. A single one may stand in braces too: the ISA's "Vector
+// Operands" knows only two and four, but ptxas takes `ld.global.b32 {%r1}, [...]`, Triton's form.
 std::vector<Operand> Decoder::values(const Operand& operand, std::size_t count) const {
-  if (count == 1) return {operand};
+  const bool braced = operand.kind == Operand::Kind::vector;
+  if (count == 1 && !(braced && operand.parts.size() == 1)) return {operand};
   if (operand.kind != Operand::Kind::vector) malformed("a vector is expected");
   if (operand.parts.size() != count) malformed("the vector has another number of values");
   return operand.parts;

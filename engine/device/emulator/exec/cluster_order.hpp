@@ -14,9 +14,12 @@ namespace fa_tune::emulator {
 // In which order the clusters of a launch begin, asked for one after the other.
 class ClusterOrder {
  public:
-  // All of `total`: in order, or drawn within stretches of `stretch`.
-  ClusterOrder(std::uint64_t total, const Interleaving& interleaving, std::uint64_t stretch)
-      : total_(total),
+  // All of `total`, or those in `only` if there are any: in order, or drawn within stretches of
+  // `stretch`.
+  ClusterOrder(std::uint64_t total, std::vector<std::uint64_t> only,
+               const Interleaving& interleaving, std::uint64_t stretch)
+      : total_(only.empty() ? total : only.size()),
+        only_(std::move(only)),
         interleaving_(interleaving),
         stretch_(interleaving.mixes_blocks() ? std::max<std::uint64_t>(stretch, 1) : 0) {}
   // Those of `sample`, then no more; take_all() has all others follow.
@@ -39,6 +42,12 @@ class ClusterOrder {
   }
   // The next one. To be asked only while not done().
   std::uint64_t next() {
+    const std::uint64_t number = next_position();
+    return only_.empty() ? number : only_[number];
+  }
+
+ private:
+  std::uint64_t next_position() {
     const std::uint64_t position = begun_++;
     if (sampled_only_) return sample_[position];
     if (stretch_ != 0) return drawn(position);
@@ -50,7 +59,6 @@ class ClusterOrder {
     return rest_++;
   }
 
- private:
   std::uint64_t drawn(std::uint64_t position) {
     const std::uint64_t place = position % stretch_;
     if (place == 0) {
@@ -64,6 +72,7 @@ class ClusterOrder {
   }
 
   std::uint64_t total_;
+  std::vector<std::uint64_t> only_;
   std::vector<std::uint64_t> sample_;
   bool sampled_only_ = false;
   std::uint64_t sample_begun_ = 0;  // of the sample, when the others followed

@@ -42,6 +42,10 @@ struct Flight {
   int interruptions = 0;
 };
 
+// Of interleavings: what is no cluster's. One draws the order in which clusters begin.
+constexpr std::uint64_t kOrderDraws = ~std::uint64_t{0};
+constexpr std::uint64_t kOwnDraws = kOrderDraws - 1;
+
 enum class Recording { none, all, sample };
 
 class GridRun {
@@ -50,6 +54,7 @@ class GridRun {
           std::uint64_t whole_up_to)
       : context_(context),
         order_(std::move(order)),
+        turns_(context.interleaving, kOwnDraws),
         recording_(recording),
         launch_left_(context.launch_budget) {
     context_.between_blocks = &between_blocks_;
@@ -67,9 +72,7 @@ class GridRun {
         flight->cluster->begin(flight->number, flight->record.get());
         flight->begun = true;
       }
-      // Longer each time, or many that never end would take turns until all of them have shown it.
-      const std::uint64_t turn = kLongTurn << std::min(2 * flight->interruptions, 16);
-      const std::uint64_t most = std::min(turn, allowance());
+      const std::uint64_t most = std::min(turn_of(*flight), allowance());
       const ClusterRun::Pause pause = flight->cluster->go_on(most);
       spend(flight->cluster->effort());
       lock.lock();
@@ -88,6 +91,12 @@ class GridRun {
   bool whole() const { return !order_.sampled_only(); }
 
  private:
+  std::uint64_t turn_of(const Flight& flight) {
+    if (turns_.has_block_turns()) return turns_.block_turn();
+    // Longer each time, or many that never end would take turns until all of them have shown it.
+    return kLongTurn << std::min(2 * flight.interruptions, 16);
+  }
+
   // What a thread is to do next; nothing when there is no more. Waits where others decide that.
   std::optional<Flight> next(std::unique_lock<std::mutex>& lock) {
     for (;;) {
@@ -97,7 +106,9 @@ class GridRun {
         end_unfinished();
         continue;
       }
-      if (may_begin()) return begin();
+      // Where blocks take turns, those that have begun may have theirs before others begin.
+      const bool later = turns_.has_block_turns() && !interrupted_.empty() && turns_.below(2) == 0;
+      if (may_begin() && !later) return begin();
       if (!is_stuck())
         if (auto flight = take_up()) return flight;
       if (running_ == 0) {
@@ -118,8 +129,12 @@ class GridRun {
     std::deque<Flight>& from =
         interrupted_.empty() || vain_looks_ < waiting_.size() ? waiting_ : interrupted_;
     if (from.empty()) return std::nullopt;
-    const auto chosen =
-        &from == &waiting_ ? from.begin() : std::ranges::min_element(from, {}, &Flight::number);
+    auto chosen = from.begin();
+    if (turns_.has_block_turns()) {
+      chosen += turns_.below(static_cast<std::uint32_t>(from.size()));
+    } else if (&from != &waiting_) {
+      chosen = std::ranges::min_element(from, {}, &Flight::number);
+    }
     Flight flight = std::move(*chosen);
     from.erase(chosen);
     return flight;
@@ -257,6 +272,7 @@ class GridRun {
   std::mutex mutex_;
   std::condition_variable changed_;
   ClusterOrder order_;
+  Interleaving turns_;  // of clusters
   Recording recording_;
   std::atomic<std::uint64_t> launch_left_;  // of its budget
   std::uint64_t whole_up_to_ = 0;
@@ -274,7 +290,8 @@ class GridRun {
 
 void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
   std::uint64_t workers = static_cast<std::uint64_t>(std::max(threads, 1));
-  if (context.program->order_dependent) workers = 1;
+  const bool drawn = Interleaving(context.interleaving, kOwnDraws).has_block_turns();
+  if (context.program->order_dependent || drawn) workers = 1;
   workers = std::min(workers, context.config.cluster_count());
   std::vector<std::jthread> helpers;
   for (std::uint64_t i = 1; i < workers; ++i) helpers.emplace_back([&run] { run.work(); });
@@ -285,8 +302,8 @@ void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
 
 std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Record* record) {
   GridRun run(context,
-              ClusterOrder(context.config.cluster_count(),
-                           Interleaving(context.interleaving, ~std::uint64_t{0}),
+              ClusterOrder(context.config.cluster_count(), context.only_clusters,
+                           Interleaving(context.interleaving, kOrderDraws),
                            std::min(context.resident, kFew)),
               record == nullptr ? Recording::none : Recording::all, 0);
   work_in_threads(run, context, threads);

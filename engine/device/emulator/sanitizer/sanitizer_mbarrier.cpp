@@ -38,7 +38,8 @@ void Sanitizer::make_mbarrier(const Warp& warp, const Op& op, int lane, const st
 
 // Who uses an mbarrier must know that it was made; and before a bulk copy completes on it, its
 // initialization must have been made visible to the asynchronous proxy, by fence.mbarrier_init or a
-// proxy fence (PTX ISA, "Async proxy" and "membar / fence": fence.mbarrier_init).
+// proxy fence (PTX ISA, "Async proxy" and "membar / fence": fence.mbarrier_init). A launch may do
+// without that for the mbarriers of its own block, as Triton's kernels do.
 bool Sanitizer::use_mbarrier(Warp& warp, const Op& op, int lane, const std::byte* mbarrier,
                              bool by_proxy) {
   if (!checks_.races) return true;
@@ -56,9 +57,11 @@ bool Sanitizer::use_mbarrier(Warp& warp, const Op& op, int lane, const std::byte
         return covered(clock.known) || covered(clock.made);
       });
   constexpr auto kShared = static_cast<std::size_t>(ProxySpace::shared);
-  const bool visible = !by_proxy || view.all_know(user, [&](const Clock& clock) {
-    return covered(clock.proxied[kShared]) || covered(clock.made);
-  });
+  const bool near = made->agent / warps_a_cta_ == warp.cta->rank();
+  const bool visible = !by_proxy || (checks_.unfenced_mbarriers && near) ||
+                       view.all_know(user, [&](const Clock& clock) {
+                         return covered(clock.proxied[kShared]) || covered(clock.made);
+                       });
   if (known && visible) return true;
   report_unmade(warp, op, lane, *made, known);
   return false;

@@ -86,6 +86,7 @@ struct CheckSet {
   bool initialized = false;
   bool races = false;
   bool sync = false;
+  bool unfenced_mbarriers = false;  // device::Checks
 
   bool any() const { return initialized || races || sync; }
 };
@@ -99,7 +100,8 @@ struct LaunchContext {
   std::uint64_t budget = 0;  // warp instructions a CTA may execute
   // All CTAs together, with something for each.
   std::uint64_t launch_budget = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t interleaving = 0;  // the number of an Interleaving
+  std::uint64_t interleaving = 0;                 // the number of an Interleaving
+  std::vector<std::uint64_t> only_clusters = {};  // which run, by number; empty: all
   CheckSet checks = {};
   // Clusters that the device holds at once: those that have begun may wait for each other.
   std::uint64_t resident = 1024;

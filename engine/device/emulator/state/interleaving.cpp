@@ -44,4 +44,9 @@ std::uint64_t Interleaving::turn() {
   return 1 + (drawn >> 32) % ((drawn & 7) == 0 ? 4096 : 64);
 }
 
+std::uint64_t Interleaving::block_turn() {
+  const std::uint64_t drawn = draw();
+  return 1 + (drawn >> 32) % ((drawn & 3) == 0 ? 16384 : 256);
+}
+
 }  // namespace fa_tune::emulator
