@@ -1,7 +1,7 @@
 """Records the launches of a Triton program, and runs them on the emulator where there is no GPU.
 
 Triton compiles for a GPU that is not there; what would have gone to its driver is written to a
-folder, and run by `fa-tune emulate`. Written against Triton 3.5.
+folder, and run by `fa-tune emulate`. Written against Triton 3.5 and 3.6.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Launches:
             raise InputError(f"there is no emulated GPU for sm_{capability}")
         launch = Launch(kernel.metadata.name, kernel.asm["ptx"], _DEVICES[capability])
         meta = kernel.metadata
-        launch.cluster = tuple(meta.cluster_dims)
+        launch.cluster = tuple(getattr(meta, "cluster_dims", (meta.num_ctas, 1, 1)))  # 3.6 has none
         launch.grid = tuple(int(n) * c for n, c in zip(grid, launch.cluster))
         # Triton makes mbarriers known to copies by bar.sync alone, which the ISA does not promise.
         launch.accept = ["unfenced_mbarriers"] if "mbarrier.init" in launch.ptx else []
