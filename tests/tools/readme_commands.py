@@ -42,6 +42,7 @@ NOT_COMMANDS = {
     "from winners import attention": "Python; export_torch_test.sh",
     '#include "winner.hpp"': "C++; tests/engine/export",
     "import fa_tune": "Python; tests/python",
+    "with fa_tune.record_triton": "Python; tests/triton/remake.py, where Triton is",
     "if B * H * Lq < 5000:": "a tree that portfolio --dispatch prints; tools_dispatch",
     "attention/  ": "folders",
 }

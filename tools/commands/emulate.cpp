@@ -249,7 +249,9 @@ Job job_of_file(const std::filesystem::path& file, const EmulateArguments& argum
 int emulate(const EmulateArguments& arguments) {
   const std::filesystem::path& file = arguments.source.file;
   if (file.extension() == ".json") return run_job(job_of_file(file, arguments), arguments);
-  if (!std::filesystem::is_directory(file)) return run_job(job_of_options(arguments), arguments);
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(file, unreadable))
+    return run_job(job_of_options(arguments), arguments);
   int worst = 0;
   for (const std::filesystem::path& each : lone::launch_files_of(file)) {
     fmt::print("{}\n", each.filename().string());
