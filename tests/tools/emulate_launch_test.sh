@@ -81,6 +81,9 @@ wrong() {
 }
 wrong "a file in the folder of the launch file" 's/"sum.ptx"/"..\/sum.ptx"/'
 wrong "a file in the folder of the launch file" 's/"sum.npy"/"\/tmp\/sum.npy"/'
+ln -s /tmp elsewhere
+wrong "a file in the folder of the launch file" 's/"sum.npy"/"elsewhere\/sum.npy"/'
+wrong "is no file in the folder" 's/"fill": "iota"/"fill": "file:elsewhere\/x.npy"/'
 wrong "a .npy file that is no link" 's/"sum.npy"/"sum.sh"/'
 wrong "is no file in the folder" 's/"fill": "iota"/"fill": "file:..\/x.npy"/'
 wrong "there is no buffer 'y'" 's/"buffer": "out"/"buffer": "y"/'

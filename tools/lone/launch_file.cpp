@@ -51,11 +51,19 @@ class LaunchReader {
     return found == nullptr ? "" : found->text(key);
   }
 
+  // Links followed: a folder of a stranger's may hold some that lead elsewhere.
+  bool is_within(const fs::path& path) const {
+    std::error_code error;
+    const fs::path home = fs::canonical(fs::current_path() / folder_, error);
+    const fs::path there = fs::weakly_canonical(home / path, error);
+    return !error && !path.empty() && !path.is_absolute() &&
+           std::ranges::mismatch(home, there).in1 == home.end();
+  }
+
   // A file of the launch file's folder.
   fs::path beside(const YamlNode& node, std::string_view what) const {
     const fs::path path = node.text(what);
-    if (path.empty() || path.is_absolute() || std::ranges::find(path, "..") != path.end())
-      node.expected(what, "a file in the folder of the launch file");
+    if (!is_within(path)) node.expected(what, "a file in the folder of the launch file");
     return folder_ / path;
   }
 
@@ -102,7 +110,7 @@ class LaunchReader {
       ArgumentSpec spec = parse_argument(text);
       if (spec.fill.kind == Fill::Kind::file) {
         const fs::path path = spec.fill.file;
-        if (path.is_absolute() || std::ranges::find(path, "..") != path.end())
+        if (!is_within(path))
           node.fail(quote_text(spec.fill.file) + " is no file in the folder of the launch file");
         spec.fill.file = (folder_ / path).string();
       }
