@@ -52,6 +52,22 @@ double share(const std::string& text) {
   return value;
 }
 
+// Of each kernel that was looked at, at each shape in the order of "shapes"; null where it failed.
+Json times_json(const tuner::PortfolioField& field) {
+  Json all = Json::array();
+  for (std::size_t kernel = 0; kernel < field.kernels().size(); ++kernel) {
+    Json us = Json::array();
+    for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
+      const auto time = field.time(kernel, shape).us();
+      us.push_back(time ? Json(*time) : Json());
+    }
+    all.push_back({{"trial", field.kernels()[kernel].trial},
+                   {"config", field.kernels()[kernel].config},
+                   {"time_us", us}});
+  }
+  return all;
+}
+
 Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, double within,
              std::size_t timed) {
   Json json{{"problem", field.run().problem},
@@ -81,6 +97,7 @@ Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, d
          {"over_best", time.ratio},
          {"timed", time.from == tuner::PortfolioTime::From::now ? "now" : "recorded"}});
   }
+  json["times"] = times_json(field);
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,8 +22,8 @@ std::string place_of(const std::string& message) {
 class Shrinker {
  public:
   Shrinker(device::Device& device, const KernelImage& image, const LoneLaunch& launch,
-           const device::Fault& fault)
-      : device_(device), image_(image), launch_(launch), fault_(fault) {}
+           device::Fault fault)
+      : device_(device), image_(image), launch_(launch), fault_(std::move(fault)) {}
 
   std::vector<std::uint64_t> run(std::vector<std::uint64_t> clusters) {
     for (std::size_t part = (clusters.size() + 1) / 2; part > 0;) {
