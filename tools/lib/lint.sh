@@ -149,8 +149,9 @@ lint_lint_changed() {
 tidy_one() {
   local output
   # 2>/dev/null: stderr holds the counts of warnings in the headers of others. A unit includes sources.
+  # A tree that was built holds precompiled headers of g++, which clang reads as text.
   output=$(clang-tidy-19 --quiet -p "$1" --header-filter='/(engine|db|tools|tests)/.*\.[ch]pp$' \
-    --checks=-bugprone-suspicious-include "$2" 2>/dev/null) && return 0
+    --extra-arg=-Wno-ignored-gch --checks=-bugprone-suspicious-include "$2" 2>/dev/null) && return 0
   printf '%s\n' "${output:-clang-tidy failed on $2}"
   return 1
 }

@@ -21,9 +21,9 @@ std::string place_of(const std::string& message) {
 
 class Shrinker {
  public:
-  Shrinker(device::Device& device, const KernelImage& image, const LoneLaunch& launch,
-           device::Fault fault)
-      : device_(device), image_(image), launch_(launch), fault_(std::move(fault)) {}
+  Shrinker(device::Device& device, const KernelImage& image, LoneLaunch launch,
+           const device::Fault& fault)
+      : device_(device), image_(image), launch_(std::move(launch)), fault_(fault) {}
 
   std::vector<std::uint64_t> run(std::vector<std::uint64_t> clusters) {
     for (std::size_t part = (clusters.size() + 1) / 2; part > 0;) {
