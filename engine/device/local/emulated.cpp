@@ -6,10 +6,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/async/tensor_map.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
@@ -224,8 +227,7 @@ class EmulatorDevice final : public Device {
     });
     if (!outcome) return outcome;
     const Kernel& kernel = kernels_.at(launch.kernel).at(step.entry);
-    double reachable = 0;
-    for (const Argument& argument : step.arguments) reachable += bytes_behind(argument);
+    const double reachable = bytes_behind(step.arguments);
     emulator::Prediction prediction =
         emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,
                           record, reachable);
@@ -307,20 +309,39 @@ class EmulatorDevice final : public Device {
     return grid_workspace_->address;
   }
 
-  // The allocation that a pointer among the arguments reaches; 0 for what is none.
-  double bytes_behind(const Argument& argument) const {
-    const emulator::Allocation* allocation = nullptr;
-    if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
-      const auto found = buffers_.find(*buffer);
-      if (found != buffers_.end()) allocation = found->second;
-    } else {
-      const auto& bytes = std::get<std::vector<std::byte>>(argument);
-      std::uint64_t address = 0;
-      if (bytes.size() != sizeof(address)) return 0;
-      std::memcpy(&address, bytes.data(), sizeof(address));
-      allocation = memory_.find(address);
+  // Bytes of the allocations that pointers and tensor maps among the arguments reach, each once for
+  // its pointers and, if no pointer reaches it, once for its maps.
+  double bytes_behind(const std::vector<Argument>& arguments) const {
+    std::set<const emulator::Allocation*> reached;
+    double bytes = 0;
+    std::vector<const emulator::Allocation*> mapped;
+    for (const Argument& argument : arguments) {
+      const emulator::Allocation* allocation = nullptr;
+      if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
+        const auto found = buffers_.find(*buffer);
+        if (found != buffers_.end()) allocation = found->second;
+      } else {
+        const auto& value = std::get<std::vector<std::byte>>(argument);
+        std::uint64_t address = 0;
+        if (value.size() == sizeof(emulator::TensorMapBits)) {
+          const auto map = emulator::tensor_map_from(
+              std::span<const std::byte, sizeof(emulator::TensorMapBits)>(value));
+          if (map) mapped.push_back(memory_.find(map->address));
+        } else if (value.size() == sizeof(address)) {
+          std::memcpy(&address, value.data(), sizeof(address));
+          allocation = memory_.find(address);
+        }
+      }
+      if (allocation == nullptr) continue;
+      bytes += static_cast<double>(allocation->size);
+      reached.insert(allocation);
     }
-    return allocation == nullptr ? 0 : static_cast<double>(allocation->size);
+    for (const emulator::Allocation* allocation : mapped) {
+      if (allocation != nullptr && reached.insert(allocation).second) {
+        bytes += static_cast<double>(allocation->size);
+      }
+    }
+    return bytes;
   }
 
   std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,

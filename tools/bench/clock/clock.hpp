@@ -57,6 +57,14 @@ struct MeasureOptions {
   double limit_ms = 20;       // a variant that needs longer for one launch is skipped
 };
 
+// Screened times that attention_grid.py has left behind.
+struct RecordedOptions {
+  std::string folder;
+  std::string space = "h100.yaml";
+  std::string template_name = "wgmma";
+  std::size_t per_cell = 0;  // of a file's cell, spread from the fastest to the slowest; 0: all
+};
+
 struct PredictOptions {
   std::string device;
   int threads = 2;
@@ -64,9 +72,14 @@ struct PredictOptions {
 };
 
 Json measure_variants(const MeasureOptions& options);
-// The rows of `measured`, each with predicted_us and the model's detail.
+// The same list from files of attention_grid.py. Each row has its own shape, its flop, and the half
+// that it belongs to: constants may be set on "set" (L 512, 2048, 8192), and never on "others".
+Json recorded_variants(const RecordedOptions& options);
+// The rows of `measured`, each with predicted_us and the model's detail. Rows of older kernels that
+// the templates no longer have are left out and counted.
 Json predict_variants(const Json& measured, const PredictOptions& options);
-// Figures that say how well predicted_us ranks median_us, and a line for a person.
+// Figures that say how well predicted_us ranks median_us, and a line for a person. Of rows with a
+// shape of their own, by half, and times are taken a flop.
 Json score_variants(const Json& predicted);
 std::string describe_score(const Json& score);
 

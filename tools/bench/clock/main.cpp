@@ -3,9 +3,11 @@
 //   bench_clock measure l4.yaml cuda:0 260 101 1,8,512,64 measured.json --threads 16
 //   bench_clock predict measured.json emulator:h100 predicted.json
 //   bench_clock score predicted.json
+//   bench_clock recorded tools/bench/results/attention_grid recorded.json --per-cell 3
 //
 // `measure` draws random valid variants of a space and times each on the GPU as a screening does
-// (no gate: wrong answers take as long). `predict` runs the same list on an emulator; it needs no
+// (no gate: wrong answers take as long). `recorded` takes the screened
+// times of attention_grid.py in its place. `predict` runs the same list on an emulator; it needs no
 // GPU. `score` holds the two against each other.
 
 #include <CLI/CLI.hpp>
@@ -23,6 +25,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   MeasureOptions measuring;
   PredictOptions predicting;
+  RecordedOptions recording;
   std::string in;
   std::string out;
 
@@ -37,6 +40,14 @@ int main(int argc, char** argv) {
   measure->add_option("--threads", measuring.threads, "that compile");
   measure->add_option("--cache", measuring.cache, "folder to keep compiled variants in");
   measure->add_option("--limit-ms", measuring.limit_ms, "skip variants that take longer");
+
+  CLI::App* recorded =
+      app.add_subcommand("recorded", "take the screened times of attention_grid.py");
+  recorded->add_option("folder", recording.folder)->required();
+  recorded->add_option("out", out)->required();
+  recorded->add_option("--space", recording.space);
+  recorded->add_option("--template", recording.template_name, "only variants of this template");
+  recorded->add_option("--per-cell", recording.per_cell, "so many of a cell; all if not given");
 
   CLI::App* predict = app.add_subcommand("predict", "predict the variants of a measured file");
   predict->add_option("in", in)->required();
@@ -56,11 +67,15 @@ int main(int argc, char** argv) {
       fmt::print("{} of {} variants timed on {}; skipped: {}\n", result["rows"].size(),
                  result["drawn"].get<int>(), result["device"].get<std::string>(),
                  result["skipped"].dump());
+    } else if (recorded->parsed()) {
+      const Json result = recorded_variants(recording);
+      write_file(out, result.dump() + "\n");
+      fmt::print("{} screened times of {}\n", result["rows"].size(), recording.template_name);
     } else if (predict->parsed()) {
       const Json result = predict_variants(Json::parse(read_file(in)), predicting);
       write_file(out, result.dump() + "\n");
-      fmt::print("{} variants, {:.0f} ms each\n", result["rows"].size(),
-                 result["ms_per_prediction"].get<double>());
+      fmt::print("{} variants, {:.0f} ms each; left out: {}\n", result["rows"].size(),
+                 result["ms_per_prediction"].get<double>(), result["left_out"].get<int>());
     } else {
       fmt::print("{}", describe_score(score_variants(Json::parse(read_file(in)))));
     }

@@ -98,18 +98,29 @@ Json score(const std::vector<double>& measured, const std::vector<double>& predi
 }  // namespace
 
 Json score_variants(const Json& predicted) {
-  std::vector<double> measured_us;
-  std::vector<double> predicted_us;
-  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_template;
+  struct Times {
+    std::vector<double> measured;
+    std::vector<double> predicted;
+  };
+  std::map<std::string, Times> groups;
+  bool many_shapes = false;
   for (const Json& row : predicted.at("rows")) {
-    measured_us.push_back(row.at("median_us"));
-    predicted_us.push_back(row.at("predicted_us"));
-    auto& own = by_template[row.at("config").at("template")];
-    own.first.push_back(measured_us.back());
-    own.second.push_back(predicted_us.back());
+    const bool has_flop = row.contains("flop");
+    many_shapes = many_shapes || has_flop;
+    const double unit = has_flop ? row.at("flop").get<double>() : 1;
+    const auto add = [&](const std::string& name) {
+      groups[name].measured.push_back(row.at("median_us").get<double>() / unit);
+      groups[name].predicted.push_back(row.at("predicted_us").get<double>() / unit);
+    };
+    add("all");
+    add(has_flop ? row.at("half").get<std::string>()
+                 : row.at("config").at("template").get<std::string>());
   }
-  Json result = {{"all", score(measured_us, predicted_us)}};
-  for (const auto& [name, times] : by_template) result[name] = score(times.first, times.second);
+  Json result = Json::object();
+  for (const auto& [name, times] : groups) {
+    result[name] = score(times.measured, times.predicted);
+    if (many_shapes) result[name]["a_flop"] = true;
+  }
   return result;
 }
 
@@ -119,13 +130,17 @@ std::string describe_score(const Json& score) {
     if (!s.contains("spearman")) continue;
     text += fmt::format(
         "{:7} {:4} variants: Spearman {:.3f}, Kendall {:.3f}; |log ratio| median {:.3f}, 90% "
-        "{:.3f}; predicted / measured {:.2f}\n"
-        "        measured best {:.2f} us is number {:.0f} of the predicted ({}in the top 10%); "
-        "regret of the predicted best {:.1f}%, of the top 10% {:.1f}%\n",
+        "{:.3f}; predicted / measured {:.2f}\n",
         name, s["variants"].get<int>(), s["spearman"].get<double>(), s["kendall"].get<double>(),
         s["median_abs_log_ratio"].get<double>(), s["p90_abs_log_ratio"].get<double>(),
-        s["median_ratio"].get<double>(), s["measured_best_us"].get<double>(),
-        s["best_predicted_rank"].get<double>(), s["best_in_top_tenth"].get<bool>() ? "" : "not ",
+        s["median_ratio"].get<double>());
+    // The best of several shapes would be the best shape.
+    if (s.contains("a_flop")) continue;
+    text += fmt::format(
+        "        measured best {:.2f} us is number {:.0f} of the predicted ({}in the top 10%); "
+        "regret of the predicted best {:.1f}%, of the top 10% {:.1f}%\n",
+        s["measured_best_us"].get<double>(), s["best_predicted_rank"].get<double>(),
+        s["best_in_top_tenth"].get<bool>() ? "" : "not ",
         100 * s["regret_of_predicted_best"].get<double>(),
         100 * s["regret_of_top_tenth"].get<double>());
   }

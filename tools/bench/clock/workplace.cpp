@@ -82,10 +82,9 @@ std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder) {
 kernel::CompileRequest request_of(const tuner::TuningTask& task, const Config& config,
                                   const device::DeviceInfo& device) {
   const problem::Problem& problem = *task.problem;
-  return {task.template_of(config).render(config, problem.defines(problem.shape())),
-          device.arch,
-          device.accepts,
-          {}};
+  const kernel::Template& from = task.template_of(config);
+  return {from.render(config, problem.defines(problem.shape())),
+          from.arch_on(device.arch).value_or(device.arch), device.accepts, from.options(config)};
 }
 
 }  // namespace fa_tune::bench

@@ -50,6 +50,10 @@ std::vector<BulkTarget> bulk_targets(const LaneFile& lanes, const Op& op, int la
 bool complete_bulk(Warp& warp, const Op& op, int lane, const BulkTarget& target,
                    std::uint32_t bytes);
 void count_bulk(Warp& warp, std::uint64_t bytes);
+// Tell the Record, if there is one, of a copy that is about to start.
+void record_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkTarget>& targets,
+                      std::uint32_t bytes);
+void record_bulk_store(Warp& warp, std::uint32_t bytes);
 
 // Tells the Sanitizer, if there is one, of a copy whose addresses are right.
 // `source` is in shared memory, or null; `pieces` are what it accesses in global memory. False

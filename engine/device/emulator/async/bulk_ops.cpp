@@ -73,6 +73,7 @@ class BulkCopy {
     const std::span<const GlobalPiece> pieces(&piece, from_global ? 1 : 0);
     const std::byte* from_shared = from_global ? nullptr : source(warp_);
     if (!watch_bulk_load(warp_, op_, lane_, targets, from_shared, pieces, bytes_)) return false;
+    record_bulk_load(warp_, op_, lane_, targets, bytes_);
     warp_.cta->cluster().start(
         {&warp_,
          &op_,
@@ -96,6 +97,7 @@ class BulkCopy {
     if (source(warp_) == nullptr || target(Space::global, address) == nullptr) return false;
     const GlobalPiece piece{address, bytes_};
     if (!watch_bulk_store(warp_, op_, lane_, source(warp_), {&piece, 1}, bytes_)) return false;
+    record_bulk_store(warp_, bytes_);
     const auto payload = std::make_shared<BulkPayload>();
     const auto read_source = [copy = *this, payload] {
       if (payload->read) return;
@@ -183,6 +185,24 @@ void count_bulk(Warp& warp, std::uint64_t bytes) {
     counters->bulk_copies += 1;
     counters->bulk_bytes += bytes;
   }
+}
+
+void record_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkTarget>& targets,
+                      std::uint32_t bytes) {
+  Record* const record = warp.cta->record();
+  if (record == nullptr) return;
+  std::vector<const std::byte*> mbarriers;
+  for (const BulkTarget& each : targets) {
+    mbarriers.push_back(resolve_one(
+        warp, op, lane, {.space = Space::cluster, .bytes = 8, .write = true}, each.barrier));
+    if (mbarriers.back() == nullptr) return;
+  }
+  const bool from_global = op.run != run_async_store && static_cast<Route>(op.m[0]) == Route::load;
+  record->load(warp.cta->rank(), warp.index, from_global, mbarriers, bytes);
+}
+
+void record_bulk_store(Warp& warp, std::uint32_t bytes) {
+  if (Record* record = warp.cta->record()) record->store(warp.cta->rank(), warp.index, bytes);
 }
 
 void run_bulk_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {

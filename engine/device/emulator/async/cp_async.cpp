@@ -121,6 +121,9 @@ void run_async_arrive(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
       sanitizer->hand_copies(warp, lane, pointers[i]);
     }
+    if (Record* record = warp.cta->record()) {
+      record->arrive(warp.cta->rank(), warp.index, pointers[i], true);
+    }
     const std::uint64_t end = warp.copies_begun;
     std::byte* const where = pointers[i];
     warp.cta->cluster().start(

@@ -39,6 +39,7 @@ bool create(Warp& warp, const Op& op, int lane, std::byte* where) {
     if (Sanitizer* sanitizer = warp.cta->sanitizer()) {
       sanitizer->make_mbarrier(warp, op, lane, where);
     }
+    if (Record* record = warp.cta->record()) record->make_mbarrier(warp.cta->rank(), where);
   }
   std::memcpy(where, &bits, sizeof(bits));
   return true;
@@ -85,6 +86,9 @@ void run_mbarrier(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     const bool arrives = what == MbarrierOp::arrive || what == MbarrierOp::arrive_drop;
     if (Sanitizer* sanitizer = warp.cta->sanitizer(); sanitizer != nullptr && arrives) {
       sanitizer->arrive_mbarrier(warp, lane, where, op.m[5]);
+    }
+    if (Record* record = warp.cta->record(); record != nullptr && arrives) {
+      record->arrive(warp.cta->rank(), warp.index, where, false);
     }
     const auto before = change_mbarrier(warp, op, lane, where, [&](Mbarrier& barrier) {
       switch (what) {
@@ -149,6 +153,12 @@ void run_mbarrier_wait(LaneFile& lanes, const Op& op, std::uint32_t mask) {
       }
       sanitizer->pass_mbarrier(warp, alike, where, op.m[5]);
       rest &= ~alike;
+    }
+  }
+  if (Record* record = warp.cta->record()) {
+    for (std::uint32_t rest = over; rest != 0; rest &= rest - 1) {
+      record->pass(warp.cta->rank(), warp.index,
+                   pointers[static_cast<std::size_t>(std::countr_zero(rest))]);
     }
   }
   if (over == mask) return;

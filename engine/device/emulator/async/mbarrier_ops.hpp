@@ -36,6 +36,7 @@ std::optional<std::uint64_t> change_mbarrier(Warp& warp, const Op& op, int lane,
   const std::uint64_t changed = barrier->bits();
   std::memcpy(where, &changed, sizeof(changed));
   if (!done.completed) return bits;
+  if (Record* record = warp.cta->record()) record->complete_phase(where);
   if (Sanitizer* sanitizer = warp.cta->sanitizer()) sanitizer->complete_mbarrier(where);
   warp.cta->cluster().wake();
   return bits;

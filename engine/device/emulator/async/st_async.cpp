@@ -35,6 +35,7 @@ bool start(Warp& warp, const Op& op, int lane) {
   if (to == nullptr) return false;
   const std::byte* barrier = place_of(warp, op, lane, target.barrier, 8);
   if (barrier == nullptr || !watch(warp, op, lane, to, barrier, bytes)) return false;
+  record_bulk_load(warp, op, lane, {target}, bytes);
   warp.cta->cluster().start({&warp,
                              &op,
                              lane,

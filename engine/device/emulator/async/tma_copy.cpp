@@ -237,6 +237,7 @@ void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
     if (!copy.legal(Space::cluster, each.address, true)) return;
   }
   if (!copy.watch_load(targets)) return;
+  record_bulk_load(warp, op, lane, targets, static_cast<std::uint32_t>(copy.bytes()));
   copy.cluster().start(
       {&warp, &op, lane, AsyncOperation::kNoGroup, [copy, targets] { copy.load(targets); }, {}});
 }
@@ -244,6 +245,7 @@ void start_load(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
 void start_store(Warp& warp, const Op& op, int lane, const TensorCopy& copy) {
   const std::uint64_t source = bulk_operand(warp, op, 1, lane);
   if (!copy.legal(Space::shared, source, false) || !copy.watch_store(source)) return;
+  record_bulk_store(warp, static_cast<std::uint32_t>(copy.bytes()));
   const auto payload = std::make_shared<std::vector<std::byte>>();
   const auto read_source = [copy, payload, source] {
     if (payload->empty()) *payload = copy.read_source(source);

@@ -32,8 +32,10 @@ enum class Role : std::uint8_t {
   async_copy,
   async_commit,
   async_wait,
-  bulk_copy,
+  traced,  // mbarriers and bulk copies: what they do is in the trace's events
+  bulk_commit,
   bulk_wait,
+  cluster_wait,
   tensor_async,
   tensor_commit,
   tensor_wait,
@@ -53,6 +55,7 @@ struct Cost {
   int depth = 0;
   std::uint8_t barrier = 0;  // number of the barrier
   bool waits = true;         // at the barrier: false for those that only arrive
+  bool reads_only = false;   // a wait for bulk groups: until their sources have been read
 };
 
 // The cost of every instruction of a program, as ptxas may be expected to translate it: which ones

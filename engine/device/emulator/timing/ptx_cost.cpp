@@ -157,10 +157,9 @@ class Translator {
     cost.role = Role::shared;
     cost.latency = p.shared_latency;
     const bool bulk = f.has("bulk");
-    if (f.root == "mbarrier" && f.has("wait")) {
-      cost.role = Role::bulk_wait;
-    } else if (f.root == "cp" && bulk) {
-      cost.role = Role::bulk_copy;
+    if (f.root == "mbarrier" || (f.root == "st" && f.has(".async")) ||
+        (f.root == "cp" && (bulk || f.has("mbarrier")))) {
+      cost.role = bulk && f.has("commit_group") ? Role::bulk_commit : Role::traced;
     } else if (f.root == "cp" && f.has("commit_group")) {
       cost.role = Role::async_commit;
     } else if (f.root == "cp" && f.has("async") && !f.has("mbarrier")) {
@@ -198,6 +197,11 @@ class Translator {
     } else if (f.root == "cp" && f.has("wait")) {
       cost.role = f.has("bulk") ? Role::bulk_wait : Role::async_wait;
       cost.depth = static_cast<int>(op.immediate);
+      cost.reads_only = f.has(".read");
+    } else if (f.has("bulk") && f.has("commit_group")) {
+      cost.role = Role::bulk_commit;
+    } else if (f.has("cluster.wait")) {
+      cost.role = Role::cluster_wait;
     } else if (one_of(f.root, {"membar", "fence"})) {
       cost.latency = kFenceLatency;
     }
@@ -234,6 +238,14 @@ class Translator {
       cost.role = Role::tensor_async;
       const double flop = 2 * size('m') * size('n') * size('k') / kPartitions;
       cost.busy = flop * kPartitions / (profile_.wgmma_f16_flop_per_clock_sm * tensor_speed(f));
+      // Operands in shared memory are read once for the warpgroup: below n = 64 an A from there takes
+      // longer than the product.
+      const WgmmaForm& form = program_.wgmma[program_.ops[i].target];
+      // A step of k is 32 bytes of each row, whatever the type.
+      constexpr double kRowBytes = 32;
+      const double read = kRowBytes * (size('n') + (form.a_in_registers ? 0 : size('m'))) /
+                          profile_.shared_bytes_per_clock_sm;
+      cost.busy = std::max(cost.busy, read);
       cost.latency = profile_.tensor_latency;
     }
     return cost;

@@ -14,6 +14,12 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   next = at_time;
   copies = {};
   products = {};
+  bulk_reads = {};
+  bulk_writes = {};
+  event = 0;
+  parked = false;
+  passed_ = 0;
+  begin = end = 0;
   std::fill(live.begin(), live.end(), Result{});
 }
 
@@ -39,12 +45,22 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
   }
   if (range >= ranges.size()) return false;
   block = &code.blocks[code.block_of[at]];
+  passed_ += end - begin;
   begin = at;
   end = std::min(block->end, ranges[range].end);
   at = end;
   step = 0;
   if (done.size() < block->steps.size()) done.resize(block->steps.size());
   return true;
+}
+
+std::span<const AsyncEvent> SimulatedWarp::events() {
+  const auto& all = trace->events;
+  const std::uint32_t own = passed_ + (block->steps[step].op - begin);
+  while (event < all.size() && all[event].at < own) ++event;
+  const std::size_t first = event;
+  while (event < all.size() && all[event].at == own) ++event;
+  return std::span(all).subspan(first, event - first);
 }
 
 bool SimulatedWarp::find_next(const MachineCode& code) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
@@ -53,8 +54,12 @@ struct SimulatedWarp {
   std::vector<Result> done;  // by step of the block
   std::vector<Result> live;  // by value that lives across blocks
   Groups copies;
-  Groups products;  // of wgmma
-  Result input;     // the latest input of the instruction that is ready
+  Groups products;        // of wgmma
+  Groups bulk_reads;      // of bulk stores: the reading of their sources
+  Groups bulk_writes;     // and all of it
+  std::size_t event = 0;  // the next of the trace's
+  bool parked = false;    // waits for a phase that is not complete
+  Result input;           // the latest input of the instruction that is ready
 
   // Starts on a new trace, free from `at` on.
   void begin_trace(const WarpTrace& of, double at);
@@ -62,8 +67,11 @@ struct SimulatedWarp {
   // `next`. False: there is none.
   bool find_next(const MachineCode& code);
   double instructions_left() const;
+  // The events of the instruction at `step`; asked once for each execution.
+  std::span<const AsyncEvent> events();
 
  private:
+  std::uint32_t passed_ = 0;  // kept instructions before `begin`
   bool enter_block(const MachineCode& code);
 };
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "engine/device/emulator/timing/l2_link.hpp"
+#include "engine/device/emulator/timing/op_traffic.hpp"
+#include "engine/device/emulator/timing/recorded_work.hpp"
+#include "engine/device/emulator/timing/simulated_phases.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 
 namespace fa_tune::emulator {
 namespace {
 
-constexpr double kSectorsPerLine = 4;
 // Instructions that a simulation looks at: some 50 ms.
 constexpr std::uint64_t kMostInstructions = 600'000;
 // Clocks in which the port between a partition and shared memory takes an instruction. It gives
@@ -20,38 +23,18 @@ constexpr double kSpillClocks = 7;
 // Clocks of work that may wait before shared memory until issue must wait too.
 constexpr double kMemoryQueue = 48;
 
-struct SimulatedBlock {
-  std::size_t warps_left = 0;
-  std::array<std::vector<std::size_t>, 16> waiting{};  // warps at each barrier
-  std::array<std::size_t, 16> arrived{};
-  double bulk_done = 0;
-};
-
 class Simulation {
  public:
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
              const SmWork& work)
-      : code_(code), record_(record), profile_(profile), work_(work) {
+      : code_(code),
+        record_(record),
+        profile_(profile),
+        work_(work),
+        recorded_(record, work.blocks),
+        per_op_(traffic_per_execution(code, record)),
+        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
-    const auto& ops = record.ops();
-    wavefronts_.resize(ops.size(), 0);
-    sectors_.resize(ops.size(), 0);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].executions == 0) continue;
-      const auto executions = static_cast<double>(ops[i].executions);
-      wavefronts_[i] = static_cast<double>(ops[i].shared_wavefronts) / executions;
-      auto sectors = static_cast<double>(ops[i].global_sectors);
-      if (code.costs[i].role == Role::global_read) {
-        sectors -= static_cast<double>(ops[i].sectors_again);
-      }
-      if (code.costs[i].role == Role::async_copy) {
-        // Each part costs as much as a whole line, up to twice what is copied.
-        const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
-        sectors = std::clamp(lines, sectors, 2 * sectors);
-      }
-      sectors += static_cast<double>(ops[i].bulk_bytes) / kSectorBytes;
-      sectors_[i] = sectors / executions;
-    }
   }
 
   SmTime run() {
@@ -75,29 +58,12 @@ class Simulation {
   }
 
  private:
-  // Recorded CTAs stand for those that were not recorded, in the order of the grid. Where no SM
-  // has more than one, the kernel ends with the one that has most to do: a persistent grid's whose
-  // tiles do not come out even, the last rows under a causal mask.
-  const BlockTrace& trace_of(std::uint64_t number) const {
-    const auto& blocks = record_.blocks();
-    if (work_.blocks == 1) return *std::ranges::max_element(blocks, {}, instructions_of);
-    const auto index = static_cast<std::size_t>((static_cast<double>(number) + 0.5) *
-                                                static_cast<double>(blocks.size()) /
-                                                static_cast<double>(work_.blocks));
-    return blocks[std::min(index, blocks.size() - 1)];
-  }
-
-  static std::uint64_t instructions_of(const BlockTrace& block) {
-    std::uint64_t sum = 0;
-    for (const WarpTrace& warp : block.warps) sum += warp.instructions;
-    return sum;
-  }
-
   void begin_block(std::size_t slot, double at) {
-    const BlockTrace& trace = trace_of(begun_++);
+    const BlockTrace& trace = recorded_.trace_of(begun_++);
     SimulatedBlock& block = blocks_[slot];
     block = {};
     block.warps_left = trace.warps.size();
+    block.phases.begin(trace.phases);
     const std::size_t first = slot * (warps_.size() / blocks_.size());
     for (std::size_t i = 0; i < trace.warps.size(); ++i) {
       SimulatedWarp& warp = warps_[first + i];
@@ -163,7 +129,7 @@ class Simulation {
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
-      const double wavefronts = std::max(wavefronts_[step.op], 1.0);
+      const double wavefronts = std::max(per_op_[step.op].wavefronts, 1.0);
       busy *= wavefronts;
       memory_free_ = std::max(memory_free_, at) + busy;
       const double port = std::max(kPortClocks, kPortClocksPerWavefront * busy);
@@ -185,26 +151,19 @@ class Simulation {
     ++warp.step;
   }
 
-  // When `sectors` have gone between the SM and L2, beginning at `at`.
-  double move_sectors(double sectors, double at) {
-    if (work_.l2_bytes_per_clock <= 0) return at;
-    const double clocks = sectors * kSectorBytes / work_.l2_bytes_per_clock;
-    l2_free_ = std::max(l2_free_, at) + clocks;
-    l2_busy_ += clocks;
-    return l2_free_;
-  }
+  double move_sectors(double sectors, double at) { return l2_.move(sectors * kSectorBytes, at); }
 
   void act(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
-    SimulatedBlock& block = blocks_[warp.slot];
     switch (cost.role) {
       case Role::global_read:
-        warp.done[warp.step] = {move_sectors(sectors_[step.op], at) + cost.latency, Wait::global};
+        warp.done[warp.step] = {move_sectors(per_op_[step.op].sectors, at) + cost.latency,
+                                Wait::global};
         break;
       case Role::global_write:
-        move_sectors(sectors_[step.op], at);
+        move_sectors(per_op_[step.op].sectors, at);
         break;
       case Role::async_copy:
-        warp.copies.add(move_sectors(sectors_[step.op], at) + profile_.l2_latency);
+        warp.copies.add(move_sectors(per_op_[step.op].sectors, at) + profile_.l2_latency);
         break;
       case Role::async_commit:
         warp.copies.commit();
@@ -223,12 +182,20 @@ class Simulation {
       case Role::tensor_wait:
         hold_until(warp, warp.products.all_but(cost.depth), Wait::tensor);
         break;
-      case Role::bulk_copy:
-        block.bulk_done =
-            std::max(block.bulk_done, move_sectors(sectors_[step.op], at) + profile_.l2_latency);
+      case Role::traced:
+        for (const AsyncEvent& event : warp.events()) happen(warp, event, at);
         break;
-      case Role::bulk_wait:
-        hold_until(warp, block.bulk_done, Wait::async);
+      case Role::bulk_commit:
+        warp.bulk_reads.commit();
+        warp.bulk_writes.commit();
+        break;
+      case Role::bulk_wait: {
+        const Groups& groups = cost.reads_only ? warp.bulk_reads : warp.bulk_writes;
+        hold_until(warp, groups.all_but(cost.depth), Wait::async);
+        break;
+      }
+      case Role::cluster_wait:
+        hold_until(warp, at + kPeerClocks, Wait::barrier);
         break;
       case Role::barrier:
         warp.free += spill_clocks_;
@@ -237,6 +204,73 @@ class Simulation {
       default:
         break;
     }
+  }
+
+  void happen(SimulatedWarp& warp, const AsyncEvent& event, double at) {
+    switch (event.kind) {
+      case AsyncEvent::Kind::wait:
+        pass(warp, event.phase);
+        break;
+      case AsyncEvent::Kind::arrive:
+        signal(warp, event.phase, at + profile_.shared_latency);
+        break;
+      case AsyncEvent::Kind::arrive_copies:
+        signal(warp, event.phase, std::max(at, warp.copies.all_but(-1)) + profile_.shared_latency);
+        break;
+      case AsyncEvent::Kind::load:
+        signal(warp, event.phase, load_bytes(event.bytes, event.receivers, at));
+        break;
+      case AsyncEvent::Kind::peer:
+        signal(warp, event.phase, l2_.move(event.bytes, at) + kPeerClocks);
+        break;
+      case AsyncEvent::Kind::store: {
+        const double gone = l2_.move(event.bytes, at) + profile_.shared_latency;
+        warp.bulk_reads.add(gone);
+        warp.bulk_writes.add(gone + profile_.l2_latency);
+        break;
+      }
+    }
+  }
+
+  void pass(SimulatedWarp& warp, std::uint32_t number) {
+    SimulatedPhases& phases = blocks_[warp.slot].phases;
+    if (phases.complete(number)) {
+      resume(warp, phases, number);
+      return;
+    }
+    phases[number].waiting.push_back(static_cast<std::size_t>(&warp - warps_.data()));
+    warp.parked = true;
+    warp.next = kNever;
+  }
+
+  void resume(SimulatedWarp& warp, SimulatedPhases& phases, std::uint32_t number) {
+    const MbarrierPhase& recorded = phases.recorded(number);
+    const bool copies = recorded.own_bytes > 0 || recorded.peer_bytes > 0;
+    warp.parked = false;
+    hold_until(warp, phases[number].done, copies ? Wait::async : Wait::barrier);
+  }
+
+  void signal(const SimulatedWarp& warp, std::uint32_t number, double at) {
+    SimulatedPhases& phases = blocks_[warp.slot].phases;
+    if (number == kNoPhase || !phases.signal(number, at)) return;
+    const MbarrierPhase& recorded = phases.recorded(number);
+    SimulatedPhases::State& state = phases[number];
+    // Another CTA of the cluster does at the same time what this one does. What it alone sends
+    // comes after this one is ready for it.
+    if (recorded.peer_arrivals) state.done += kPeerClocks;
+    if (recorded.peer_bytes > 0 && recorded.own_bytes == 0) {
+      state.done = load_bytes(static_cast<double>(recorded.peer_bytes), 1, state.done);
+    }
+    let_go(phases, number);
+  }
+
+  void let_go(SimulatedPhases& phases, std::uint32_t number) {
+    for (const std::size_t index : phases[number].waiting) resume(warps_[index], phases, number);
+    phases[number].waiting.clear();
+  }
+
+  double load_bytes(double bytes, double receivers, double at) {
+    return l2_.move_to_all(bytes, receivers, at) + profile_.l2_latency + kBulkClocks;
   }
 
   void hold_until(SimulatedWarp& warp, double at, Wait cause) {
@@ -280,6 +314,13 @@ class Simulation {
         release(block, i, end_);
         any = true;
       }
+      for (std::uint32_t i = 0; i < block.phases.all().size(); ++i) {
+        SimulatedPhases::State& state = block.phases[i];
+        if (state.waiting.empty()) continue;
+        state.done = std::max(state.done, end_);
+        let_go(block.phases, i);
+        any = true;
+      }
     }
     return any;
   }
@@ -302,29 +343,22 @@ class Simulation {
 
   // The whole work's time from that of the part that was simulated.
   SmTime summary() const {
-    double kept = 0;
-    for (std::uint64_t i = 0; i < begun_; ++i) {
-      for (const WarpTrace& warp : trace_of(i).warps) kept += static_cast<double>(warp.kept);
-    }
-    double all = 0;
-    for (std::uint64_t i = 0; i < work_.blocks; ++i) {
-      for (const WarpTrace& warp : trace_of(i).warps) all += static_cast<double>(warp.instructions);
-    }
+    const double all = recorded_.instructions();
     double left = 0;  // of what was begun
     double now = end_;
     for (const SimulatedWarp& warp : warps_) {
-      if (warp.next == kNever || warp.trace == nullptr) continue;
+      if ((warp.next == kNever && !warp.parked) || warp.trace == nullptr) continue;
       now = std::max(now, warp.free);
       left += warp.instructions_left();
     }
     SmTime time;
-    time.share = all > 0 ? (kept - left) / all : 1;
+    time.share = all > 0 ? (recorded_.kept(begun_) - left) / all : 1;
     time.clocks = now / std::max(time.share, 1e-9);
     time.warps = static_cast<double>(warps_begun_);
     time.instructions = static_cast<double>(instructions_);
     time.busy = busy_;
     time.issues = issues_;
-    time.l2_busy = l2_busy_;
+    time.l2_busy = l2_.busy();
     time.waits = waits_;
     return time;
   }
@@ -333,8 +367,9 @@ class Simulation {
   const Record& record_;
   const DeviceProfile& profile_;
   SmWork work_;
-  std::vector<double> wavefronts_;  // by instruction, an execution
-  std::vector<double> sectors_;     // that go to L2
+  RecordedWork recorded_;
+  std::vector<OpTraffic> per_op_;  // by instruction
+  L2Link l2_;
   std::vector<SimulatedWarp> warps_;
   std::vector<SimulatedBlock> blocks_;
   std::uint64_t begun_ = 0;  // CTAs
@@ -344,8 +379,6 @@ class Simulation {
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   double spill_clocks_ = 0;
   double memory_free_ = 0;
-  double l2_free_ = 0;
-  double l2_busy_ = 0;
   double end_ = 0;
   double issues_ = 0;
   std::uint64_t instructions_ = 0;
@@ -359,13 +392,6 @@ SmTime simulate_sm(const MachineCode& code, const Record& record, const DevicePr
                    const SmWork& work) {
   if (record.blocks().empty()) return {};
   return Simulation(code, record, profile, work).run();
-}
-
-const char* name_of(Wait wait) {
-  constexpr const char* names[] = {"arithmetic",    "special",       "tensor cores",
-                                   "shared memory", "global memory", "async copies",
-                                   "barriers",      "busy unit",     "scheduler"};
-  return wait < Wait::count ? names[static_cast<std::size_t>(wait)] : "";
 }
 
 }  // namespace fa_tune::emulator

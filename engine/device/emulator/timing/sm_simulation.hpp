@@ -30,8 +30,9 @@ struct SmWork {
   std::uint64_t blocks = 1;  // CTAs, one after the other
   int resident = 1;          // of them at the same time
   double l2_bytes_per_clock = 0;
-  double spilled_words = 0;     // a thread, stores and loads
-  double clocks_per_issue = 1;  // more than 1 where instructions come too slowly
+  double l2_port_bytes_per_clock = 0;  // what the SM alone could take
+  double spilled_words = 0;            // a thread, stores and loads
+  double clocks_per_issue = 1;         // more than 1 where instructions come too slowly
 };
 
 struct SmTime {

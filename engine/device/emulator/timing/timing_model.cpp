@@ -28,6 +28,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
@@ -80,10 +81,20 @@ struct Traffic {
   double distinct = 0;
 };
 
-Traffic traffic_of(const Counters& grid, double reachable_bytes) {
+// Bulk copies between L2 and shared memory are a part, those within a cluster are not. A copy that
+// several CTAs receive counts once.
+Traffic traffic_of(const Program& program, const Record& record, double to_grid,
+                   const Counters& grid, double reachable_bytes) {
   Traffic traffic;
   traffic.read = real(grid.global_sectors_read) * kSectorBytes;
   traffic.written = real(grid.global_sectors_written) * kSectorBytes;
+  for (std::size_t i = 0; i < record.ops().size(); ++i) {
+    const double bytes = real(record.ops()[i].bulk_bytes) * to_grid;
+    if (bytes <= 0) continue;
+    const auto route = static_cast<Route>(program.ops[i].m[0]);
+    if (route == Route::load) traffic.read += bytes;
+    if (route == Route::store) traffic.written += bytes;
+  }
   traffic.distinct = std::min(reachable_bytes, traffic.read + traffic.written);
   return traffic;
 }
@@ -159,13 +170,14 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   const double busy_sms = std::min<double>(blocks, std::max(profile.sms, 1));
   const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const Counters grid = record.totals.scaled(to_grid);
-  const Traffic traffic = traffic_of(grid, reachable_bytes);
+  const Traffic traffic = traffic_of(program, record, to_grid, grid, reachable_bytes);
   const MachineCode code = make_machine_code(program, profile);
 
   SmWork work;
   work.blocks = static_cast<std::uint64_t>(std::ceil(blocks / std::max(profile.sms, 1)));
   work.resident = std::max(held.blocks_per_sm, 1);
   work.l2_bytes_per_clock = l2_bytes_per_clock(profile, traffic, busy_sms);
+  work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   work.spilled_words =
       (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);

@@ -64,7 +64,7 @@ void SectorSet::grow() {
 void Record::begin_block(std::uint64_t block, std::size_t warps) {
   totals.blocks += 1;
   totals.warps += warps;
-  blocks_.push_back({block, std::vector<WarpTrace>(warps)});
+  blocks_.push_back({block, std::vector<WarpTrace>(warps), {}});
   sectors_.clear();
 }
 
@@ -118,6 +118,7 @@ void Record::attribute() {
 void Record::end_blocks() {
   attribute();
   any_ = false;
+  mbarriers_.clear();
   first_open_ = blocks_.size();
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/device/emulator/ir/program.hpp"
+#include "engine/device/emulator/trace/async_trace.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
@@ -31,6 +33,7 @@ struct PcRange {
 // the hardware. Kept up to a limit: `instructions` counts all.
 struct WarpTrace {
   std::vector<PcRange> ranges;
+  std::vector<AsyncEvent> events;  // by AsyncEvent::at
   std::uint64_t kept = 0;
   std::uint64_t instructions = 0;
 };
@@ -38,6 +41,7 @@ struct WarpTrace {
 struct BlockTrace {
   std::uint64_t block = 0;  // number in the grid, x fastest
   std::vector<WarpTrace> warps;
+  std::vector<MbarrierPhase> phases;  // of the mbarriers in its shared memory
 };
 
 // Sectors of 32 bytes that a CTA has read: open addressing, emptied in no time.
@@ -75,6 +79,17 @@ class Record {
   void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
   // Global reads; true for those that the CTA has not made before.
   bool first_read(std::uint64_t sector) { return sectors_.insert(sector); }
+  // Mbarriers, by where they are in this process; `slot` and `warp` issued their last instruction to
+  // do what is said. A phase is completed after what completed it was told.
+  void make_mbarrier(std::uint32_t slot, const std::byte* where);
+  void complete_phase(const std::byte* where);
+  void arrive(std::uint32_t slot, std::uint32_t warp, const std::byte* where, bool after_copies);
+  void pass(std::uint32_t slot, std::uint32_t warp, const std::byte* where);
+  // A copy into shared memory that completes on these mbarriers, one for each CTA that it reaches;
+  // from global memory, or from shared memory.
+  void load(std::uint32_t slot, std::uint32_t warp, bool from_global,
+            std::span<const std::byte* const> mbarriers, std::uint32_t bytes);
+  void store(std::uint32_t slot, std::uint32_t warp, std::uint32_t bytes);
   // The last instruction is over, and with it the cluster.
   void end_blocks();
 
@@ -85,6 +100,9 @@ class Record {
 
  private:
   void attribute();
+  std::uint32_t open_phase(std::uint32_t slot);
+  AsyncEvent* add_event(std::uint32_t slot, std::uint32_t warp, AsyncEvent::Kind kind,
+                        std::uint32_t phase);
 
   std::vector<OpCounters> ops_;
   std::vector<BlockTrace> blocks_;
@@ -94,6 +112,7 @@ class Record {
   bool any_ = false;
   Counters before_;  // totals when it was issued
   SectorSet sectors_;
+  MbarrierNames mbarriers_;
 };
 
 }  // namespace fa_tune::emulator

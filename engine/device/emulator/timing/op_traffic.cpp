@@ -1,0 +1,39 @@
+#include "engine/device/emulator/timing/op_traffic.hpp"
+
+#include <algorithm>
+
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+
+namespace fa_tune::emulator {
+
+constexpr double kSectorsPerLine = 4;
+
+std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record) {
+  const auto& ops = record.ops();
+  std::vector<OpTraffic> traffic(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].executions == 0) continue;
+    const auto executions = static_cast<double>(ops[i].executions);
+    traffic[i].wavefronts = static_cast<double>(ops[i].shared_wavefronts) / executions;
+    auto sectors = static_cast<double>(ops[i].global_sectors);
+    if (code.costs[i].role == Role::global_read) {
+      sectors -= static_cast<double>(ops[i].sectors_again);
+    }
+    if (code.costs[i].role == Role::async_copy) {
+      // Each part costs as much as a whole line, up to twice what is copied.
+      const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
+      sectors = std::clamp(lines, sectors, 2 * sectors);
+    }
+    traffic[i].sectors = sectors / executions;
+  }
+  return traffic;
+}
+
+const char* name_of(Wait wait) {
+  constexpr const char* names[] = {"arithmetic",    "special",       "tensor cores",
+                                   "shared memory", "global memory", "async copies",
+                                   "barriers",      "busy unit",     "scheduler"};
+  return wait < Wait::count ? names[static_cast<std::size_t>(wait)] : "";
+}
+
+}  // namespace fa_tune::emulator

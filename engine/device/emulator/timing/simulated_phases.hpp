@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "engine/device/emulator/trace/async_trace.hpp"
+
+namespace fa_tune::emulator {
+
+// From one SM of a cluster to another, and what a bulk copy takes beyond a load that L2 answers.
+// Assumed round numbers: checked on recorded wgmma rows as a whole, neither measured nor cited.
+inline constexpr double kPeerClocks = 180;
+inline constexpr double kBulkClocks = 200;
+
+// The phases of a CTA's mbarriers while it is simulated: each is done when the last of its signals
+// is, and lets go the warps that wait for it and no others.
+class SimulatedPhases {
+ public:
+  struct State {
+    std::uint32_t left = 0;            // signals that were not given
+    double done = 0;                   // when the latest of those given is
+    std::vector<std::size_t> waiting;  // warps
+  };
+
+  void begin(const std::vector<MbarrierPhase>& recorded) {
+    recorded_ = &recorded;
+    states_.assign(recorded.size(), {});
+    for (std::size_t i = 0; i < recorded.size(); ++i) states_[i].left = recorded[i].signals;
+  }
+  const MbarrierPhase& recorded(std::uint32_t phase) const { return (*recorded_)[phase]; }
+  State& operator[](std::uint32_t phase) { return states_[phase]; }
+  bool complete(std::uint32_t phase) const { return states_[phase].left == 0; }
+  // True if it was the last one.
+  bool signal(std::uint32_t phase, double at) {
+    State& state = states_[phase];
+    state.done = std::max(state.done, at);
+    if (state.left > 0) --state.left;
+    return state.left == 0;
+  }
+  std::vector<State>& all() { return states_; }
+
+ private:
+  const std::vector<MbarrierPhase>* recorded_ = nullptr;
+  std::vector<State> states_;
+};
+
+struct SimulatedBlock {
+  std::size_t warps_left = 0;
+  std::array<std::vector<std::size_t>, 16> waiting{};  // warps at each barrier
+  std::array<std::size_t, 16> arrived{};
+  SimulatedPhases phases;
+};
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,186 @@
+#include <doctest/doctest.h>
+
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+
+// The time of mbarriers, bulk copies and wgmma, on kernels of a few instructions.
+
+namespace fa_tune::test {
+
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr const char* kBulkDeclarations =
+    ".reg .b32 %r<40>; .reg .f32 %f<80>; .reg .b64 %rd<20>; .reg .pred %p<4>;\n"
+    ".shared .align 1024 .b8 s[65536];\n.shared .align 8 .b64 bar[8];\n";
+
+// A thread for each warp's part: mbarriers are made by thread 0.
+struct BulkRun {
+  explicit BulkRun(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1,
+                   std::uint32_t cluster = 1) {
+    const auto& allocation = memory.allocate(1 << 20);
+    auto loaded = load_program(test::kernel(".param .u64 out", kBulkDeclarations + body), "k",
+                               TensorRule::hopper, memory);
+    const std::string message = loaded ? "" : loaded.error().message;
+    REQUIRE(message == "");
+    program = std::move(*loaded);
+    std::vector<std::byte> parameters(8);
+    std::memcpy(parameters.data(), &allocation.address, 8);
+    LaunchContext context;
+    context.program = &program;
+    context.parameters = parameters;
+    context.memory = &memory;
+    context.budget = 1'000'000;
+    context.config.grid.x = blocks;
+    context.config.block.x = threads;
+    context.config.cluster.x = cluster;
+    launch = context.config;
+    const auto diagnostic = run_grid(context, 1, &record);
+    const std::string what = diagnostic ? diagnostic->message : "";
+    REQUIRE(what == "");
+  }
+
+  double clocks() const {
+    const emulator::DeviceProfile profile = test::small_profile();
+    SmWork work;
+    work.l2_bytes_per_clock = 16;
+    work.l2_port_bytes_per_clock = 64;
+    return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
+  }
+
+  GlobalMemory memory;
+  Program program;
+  Record record;
+  emulator::LaunchConfig launch;
+};
+
+const std::string kBegin =
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, s; mov.u32 %r3, bar; ld.param.u64 %rd1, [out];\n"
+    "setp.ne.u32 %p1, %r1, 0; @%p1 bra MADE;\n"
+    "mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1;\n"
+    "mbarrier.init.shared.b64 [%r3+16], 1; mbarrier.init.shared.b64 [%r3+24], 1;\n"
+    "fence.mbarrier_init.release.cluster;\nMADE: bar.sync 0;\n";
+
+std::string copy(int bytes, int barrier) {
+  const std::string size = std::to_string(bytes);
+  const std::string bar = "[%r3+" + std::to_string(8 * barrier) + "]";
+  return "mbarrier.arrive.expect_tx.shared.b64 %rd3, " + bar + ", " + size +
+         ";\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], " +
+         size + ", " + bar + ";\n";
+}
+
+std::string wait(int barrier, int parity = 0) {
+  static int number = 0;
+  const std::string label = "W" + std::to_string(number++);
+  return label + ": mbarrier.try_wait.parity.shared.b64 %p2, [%r3+" + std::to_string(8 * barrier) +
+         "], " + std::to_string(parity) + "; @!%p2 bra " + label + ";\n";
+}
+
+// By thread 0 alone.
+double one_thread(const std::string& body) {
+  return BulkRun(kBegin + "@%p1 bra END;\n" + body + "END: ret;").clocks();
+}
+
+std::string many(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a wait is for its own phase: part 0 does not wait for part 3") {
+  const std::string parts = copy(1024, 0) + copy(1024, 1) + copy(1024, 2) + copy(16384, 3);
+  const double first = one_thread(parts + wait(0));
+  const double last = one_thread(parts + wait(3));
+  // Between them lie 2 KB and 16 KB at 16 bytes a clock.
+  CHECK(last - first == doctest::Approx((2048 + 16384) / 16).epsilon(0.05));
+}
+
+TEST_CASE("a bulk copy takes its bytes' time, and the next one comes after it") {
+  const double small = one_thread(copy(1024, 0) + wait(0));
+  const double large = one_thread(copy(17408, 0) + wait(0));
+  CHECK(large - small == doctest::Approx(16384 / 16).epsilon(0.05));
+}
+
+TEST_CASE("a producer waits for consumers: more stages, less time") {
+  // Warp 0 copies eight parts, warp 1 works on each; `stages` places, full at 0.., empty behind.
+  const auto clocks = [](int stages) {
+    std::string producer;
+    std::string consumer;
+    for (int part = 0; part < 8; ++part) {
+      const int place = part % stages;
+      const int round = part / stages;
+      if (round > 0) producer += wait(place + 2, (round - 1) % 2);
+      producer += copy(4096, place);
+      consumer += wait(place, round % 2) + many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", 100) +
+                  "mbarrier.arrive.shared.b64 %rd4, [%r3+" + std::to_string(8 * (place + 2)) +
+                  "];\n";
+    }
+    return BulkRun(kBegin +
+                       "and.b32 %r4, %r1, 31; setp.ne.u32 %p1, %r4, 0; @%p1 bra END;\n"
+                       "setp.ne.u32 %p3, %r1, 0; @%p3 bra CONSUMER;\n" +
+                       producer + "bra END;\nCONSUMER:\n" + consumer + "END: ret;",
+                   64)
+        .clocks();
+  };
+  const double one = clocks(1);
+  const double two = clocks(2);
+  // One place: each copy begins when the work before it is done.
+  CHECK(one > 8 * (4096 / 16 + 400));
+  CHECK(two < 0.8 * one);
+}
+
+TEST_CASE("a wait for bulk groups leaves the later ones under way") {
+  const std::string store =
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 8192;\n"
+      "cp.async.bulk.commit_group;\n";
+  const double first = one_thread(store + store + "cp.async.bulk.wait_group 1;");
+  const double both = one_thread(store + store + "cp.async.bulk.wait_group 0;");
+  CHECK(both - first == doctest::Approx(8192 / 16).epsilon(0.05));
+  const double read = one_thread(store + store + "cp.async.bulk.wait_group.read 0;");
+  CHECK(read < both);
+}
+
+TEST_CASE("bytes of a multicast come from L2 once") {
+  const auto run = [](const std::string& mask) {
+    const std::string body =
+        kBegin + "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n@%p1 bra END;\n" +
+        "mbarrier.arrive.expect_tx.shared.b64 %rd3, [%r3], " + (mask.empty() ? "8192" : "16384") +
+        ";\nmov.u32 %r5, %cluster_ctarank; shl.b32 %r5, %r5, 13; add.u32 %r2, %r2, %r5;\n" +
+        "mov.u16 %h1, 3;\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" +
+        (mask.empty() ? "" : ".multicast::cluster") + " [%r2], [%rd1], 8192, [%r3]" +
+        (mask.empty() ? "" : ", %h1") + ";\n" + wait(0) +
+        "END: bar.warp.sync 0xffffffff; barrier.cluster.arrive.aligned; "
+        "barrier.cluster.wait.aligned;";
+    return BulkRun(".reg .b16 %h<4>;\n" + body, 32, 2, 2);
+  };
+  const BulkRun alone = run("");
+  const BulkRun both = run("3");
+  CHECK(alone.record.totals.bulk_bytes == 2 * 8192);
+  CHECK(both.record.totals.bulk_bytes == 2 * 8192);
+  REQUIRE(both.record.blocks().size() == 2);
+  const auto& events = both.record.blocks()[0].warps[0].events;
+  const auto load = std::ranges::find(events, AsyncEvent::Kind::load, &AsyncEvent::kind);
+  REQUIRE(load != events.end());
+  CHECK(load->receivers == 2);
+  CHECK(load->bytes == 8192);
+  // Two CTAs' bytes fit through the port in the time in which one's come from L2.
+  CHECK(both.clocks() == doctest::Approx(alone.clocks()).epsilon(0.05));
+}
+
+TEST_CASE("bulk bytes are traffic: what L2 cannot hold comes from DRAM") {
+  const BulkRun run(kBegin + "@%p1 bra END;\n" + copy(32768, 0) + wait(0) + "END: ret;", 32, 4);
+  emulator::DeviceProfile profile = test::small_profile();
+  profile.l2_bytes = 1024;
+  profile.dram_gb_per_s = 0.001;  // a byte a nanosecond
+  const Prediction slow = predict(profile, {}, run.launch, run.program, run.record, 32768);
+  CHECK(slow.bound_by == "dram");
+  CHECK(slow.us == doctest::Approx(32768 + profile.launch_us).epsilon(0.001));
+}
+
+}  // namespace fa_tune::test
