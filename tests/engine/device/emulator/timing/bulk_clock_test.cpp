@@ -173,6 +173,33 @@ TEST_CASE("bytes of a multicast come from L2 once") {
   CHECK(both.clocks() == doctest::Approx(alone.clocks()).epsilon(0.05));
 }
 
+TEST_CASE("wgmma of few columns: an A in shared memory takes longer to read than to multiply") {
+  const auto busy = [](const std::string& a, const std::string& n, const std::string& sums) {
+    GlobalMemory memory;
+    const auto loaded = load_program(
+        test::kernel(
+            ".param .u64 out",
+            kBulkDeclarations +
+                ("wgmma.mma_async.sync.aligned.m64n" + n + "k16.f32.f16.f16 {" + sums + "}, " + a +
+                 ", %rd9, 1, 1, 1, " + (a == "%rd8" ? "0, 0;\n" : "0;\n") + "ret;")),
+        "k", TensorRule::hopper, memory);
+    const std::string message = loaded ? "" : loaded.error().message;
+    REQUIRE(message == "");
+    const MachineCode code = make_machine_code(*loaded, test::small_profile());
+    double most = 0;
+    for (const Cost& cost : code.costs)
+      if (cost.role == Role::tensor_async) most = std::max(most, cost.busy);
+    return most;
+  };
+  const std::string four = "%f0, %f1, %f2, %f3";
+  std::string sums = "%f0";
+  for (int i = 1; i < 64; ++i) sums += ", %f" + std::to_string(i);
+  // 2 * 64 * n * 16 operations at 2048 a clock; 32 bytes of each row at 128 a clock.
+  CHECK(busy("{%r0, %r1, %r2, %r3}", "8", four) == doctest::Approx(8));
+  CHECK(busy("%rd8", "8", four) == doctest::Approx(32 * (8 + 64) / 128.0));
+  CHECK(busy("%rd8", "128", sums) == doctest::Approx(128));
+}
+
 TEST_CASE("bulk bytes are traffic: what L2 cannot hold comes from DRAM") {
   const BulkRun run(kBegin + "@%p1 bra END;\n" + copy(32768, 0) + wait(0) + "END: ret;", 32, 4);
   emulator::DeviceProfile profile = test::small_profile();
