@@ -98,13 +98,13 @@ TEST_CASE("a wait is for its own phase: part 0 does not wait for part 3") {
   const double first = one_thread(parts + wait(0));
   const double last = one_thread(parts + wait(3));
   // Between them lie 2 KB and 16 KB at 16 bytes a clock.
-  CHECK(last - first == doctest::Approx((2048 + 16384) / 16).epsilon(0.05));
+  CHECK(last - first == doctest::Approx((2048 + 16384) / 16.0).epsilon(0.05));
 }
 
 TEST_CASE("a bulk copy takes its bytes' time, and the next one comes after it") {
   const double small = one_thread(copy(1024, 0) + wait(0));
   const double large = one_thread(copy(17408, 0) + wait(0));
-  CHECK(large - small == doctest::Approx(16384 / 16).epsilon(0.05));
+  CHECK(large - small == doctest::Approx(16384 / 16.0).epsilon(0.05));
 }
 
 TEST_CASE("a producer waits for consumers: more stages, less time") {
@@ -141,7 +141,7 @@ TEST_CASE("a wait for bulk groups leaves the later ones under way") {
       "cp.async.bulk.commit_group;\n";
   const double first = one_thread(store + store + "cp.async.bulk.wait_group 1;");
   const double both = one_thread(store + store + "cp.async.bulk.wait_group 0;");
-  CHECK(both - first == doctest::Approx(8192 / 16).epsilon(0.05));
+  CHECK(both - first == doctest::Approx(8192 / 16.0).epsilon(0.05));
   const double read = one_thread(store + store + "cp.async.bulk.wait_group.read 0;");
   CHECK(read < both);
 }
