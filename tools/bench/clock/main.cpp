@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   recorded->add_option("out", out)->required();
   recorded->add_option("--space", recording.space);
   recorded->add_option("--template", recording.template_name, "only variants of this template");
-  recorded->add_option("--per-cell", recording.per_cell, "so many of a cell; all if not given");
+  recorded->add_option("--per-cell", recording.per_cell,
+                       "how many variants of each cell (shape and mask); default: all");
 
   CLI::App* predict = app.add_subcommand("predict", "predict the variants of a measured file");
   predict->add_option("in", in)->required();

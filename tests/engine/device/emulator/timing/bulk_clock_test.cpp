@@ -18,7 +18,7 @@ constexpr const char* kBulkDeclarations =
     ".reg .b32 %r<40>; .reg .f32 %f<80>; .reg .b64 %rd<20>; .reg .pred %p<4>;\n"
     ".shared .align 1024 .b8 s[65536];\n.shared .align 8 .b64 bar[8];\n";
 
-// A thread for each warp's part: mbarriers are made by thread 0.
+// Runs a body whose thread 0 makes the mbarriers.
 struct BulkRun {
   explicit BulkRun(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1,
                    std::uint32_t cluster = 1) {
