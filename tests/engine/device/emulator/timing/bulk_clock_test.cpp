@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/decode/loader.hpp"
-#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
 
 // The time of mbarriers, bulk copies and wgmma, on kernels of a few instructions.
 
@@ -19,30 +18,10 @@ constexpr const char* kBulkDeclarations =
     ".shared .align 1024 .b8 s[65536];\n.shared .align 8 .b64 bar[8];\n";
 
 // Runs a body whose thread 0 makes the mbarriers.
-struct BulkRun {
+struct BulkRun : CountedRun {
   explicit BulkRun(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1,
-                   std::uint32_t cluster = 1) {
-    const auto& allocation = memory.allocate(1 << 20);
-    auto loaded = load_program(test::kernel(".param .u64 out", kBulkDeclarations + body), "k",
-                               TensorRule::hopper, memory);
-    const std::string message = loaded ? "" : loaded.error().message;
-    REQUIRE(message == "");
-    program = std::move(*loaded);
-    std::vector<std::byte> parameters(8);
-    std::memcpy(parameters.data(), &allocation.address, 8);
-    LaunchContext context;
-    context.program = &program;
-    context.parameters = parameters;
-    context.memory = &memory;
-    context.budget = 1'000'000;
-    context.config.grid.x = blocks;
-    context.config.block.x = threads;
-    context.config.cluster.x = cluster;
-    launch = context.config;
-    const auto diagnostic = run_grid(context, 1, &record);
-    const std::string what = diagnostic ? diagnostic->message : "";
-    REQUIRE(what == "");
-  }
+                   std::uint32_t cluster = 1)
+      : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
   double clocks() const {
     const emulator::DeviceProfile profile = test::small_profile();
@@ -51,11 +30,6 @@ struct BulkRun {
     work.l2_port_bytes_per_clock = 64;
     return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
   }
-
-  GlobalMemory memory;
-  Program program;
-  Record record;
-  emulator::LaunchConfig launch;
 };
 
 const std::string kBegin =

@@ -1,11 +1,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/decode/loader.hpp"
-#include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
 
 // The model of time on kernels small enough to work out by hand. test::small_profile has 4 SMs, one
 // f32 fma a clock and partition (latency 4), an alu that takes 2 clocks, a special unit that takes
@@ -28,28 +27,9 @@ std::string repeated(const std::string& text, int times) {
 }
 
 // A kernel after a counting run of `blocks` blocks of `threads` threads.
-struct Ran {
-  Ran(const std::string& body, std::uint32_t threads, std::uint32_t blocks = 1) {
-    const auto& allocation = memory.allocate(1 << 20);
-    auto loaded = load_program(test::kernel(".param .u64 out", kDeclarations + body), "k",
-                               TensorRule::ampere, memory);
-    const std::string message = loaded ? "" : loaded.error().message;
-    REQUIRE(message == "");
-    program = std::move(*loaded);
-    std::vector<std::byte> parameters(8);
-    std::memcpy(parameters.data(), &allocation.address, 8);
-    LaunchContext context;
-    context.program = &program;
-    context.parameters = parameters;
-    context.memory = &memory;
-    context.budget = 1'000'000;
-    context.config.grid.x = blocks;
-    context.config.block.x = threads;
-    launch = context.config;
-    const auto diagnostic = run_grid(context, 1, &record);
-    const std::string what = diagnostic ? diagnostic->message : "";
-    REQUIRE(what == "");
-  }
+struct Ran : CountedRun {
+  Ran(const std::string& body, std::uint32_t threads, std::uint32_t blocks = 1)
+      : CountedRun(kDeclarations + body, TensorRule::ampere, threads, blocks) {}
 
   double clocks(const emulator::DeviceProfile& profile, SmWork work = {}) const {
     return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
@@ -58,11 +38,6 @@ struct Ran {
                   emulator::KernelResources resources = {}) const {
     return predict(profile, resources, launch, program, record, 1 << 20);
   }
-
-  GlobalMemory memory;
-  Program program;
-  Record record;
-  emulator::LaunchConfig launch;
 };
 
 const std::string kDependentFma = "fma.rn.f32 %f1, %f1, %f2, %f3;";

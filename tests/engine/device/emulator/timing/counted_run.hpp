@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/device/emulator/decode/loader.hpp"
+#include "engine/device/emulator/exec/grid.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+
+namespace fa_tune::test {
+
+// A kernel after a counting run. Its one parameter `out` points at a megabyte.
+struct CountedRun {
+  // `body` begins with its declarations; `cluster` is in blocks.
+  CountedRun(const std::string& body, emulator::TensorRule rule, std::uint32_t threads,
+             std::uint32_t blocks, std::uint32_t cluster = 1) {
+    const auto& allocation = memory.allocate(1 << 20);
+    auto loaded = emulator::load_program(test::kernel(".param .u64 out", body), "k", rule, memory);
+    const std::string message = loaded ? "" : loaded.error().message;
+    REQUIRE(message == "");
+    program = std::move(*loaded);
+    std::vector<std::byte> parameters(8);
+    std::memcpy(parameters.data(), &allocation.address, 8);
+    emulator::LaunchContext context;
+    context.program = &program;
+    context.parameters = parameters;
+    context.memory = &memory;
+    context.budget = 1'000'000;
+    context.config.grid.x = blocks;
+    context.config.block.x = threads;
+    context.config.cluster.x = cluster;
+    launch = context.config;
+    const auto diagnostic = emulator::run_grid(context, 1, &record);
+    const std::string what = diagnostic ? diagnostic->message : "";
+    REQUIRE(what == "");
+  }
+
+  emulator::GlobalMemory memory;
+  emulator::Program program;
+  emulator::Record record;
+  emulator::LaunchConfig launch;
+};
+
+}  // namespace fa_tune::test
