@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "engine/device/emulator/timing/sm_simulation.hpp"
