@@ -50,17 +50,9 @@ class TorchFormulas {
   explicit TorchFormulas(const PackagedCall& call) : call_(call), any_(*call.any_size) {}
 
   std::string text(std::size_t at) {
-    const kernel::KernelFormulas& kernel = any_.kernels.at(0);
     for (const Residue& each : any_.required)
       require(python_formula(each), each.text(Language::native) + " must hold");
-    for (std::size_t i = 0; i < 3; ++i) {
-      within(kernel.grid[i], 1, kMostGrid[i], fmt::format("grid.{}", kAxes[i]));
-      within(kernel.block[i], 1, kMostBlock[i], fmt::format("block.{}", kAxes[i]));
-      require(fmt::format("({}) % ({}) == 0", python_formula(kernel.grid[i]),
-                          python_formula(kernel.cluster[i])),
-              "the cluster must divide the grid");
-    }
-    within(kernel.block[0] * kernel.block[1] * kernel.block[2], 1, kMostThreads, "a block");
+    for (const kernel::KernelFormulas& kernel : any_.kernels) add_kernel(kernel);
     std::string dims, scalars;
     for (const problem::Tensor& tensor : call_.tensors) {
       std::vector<Residue> sizes = any_.dims.at(tensor.name);
@@ -84,15 +76,27 @@ class TorchFormulas {
       places.push_back(python_string(size) + ": " + place_of(size, call_));
     return fmt::format(
         "def _sized_{0}(s):\n    return {{\n        \"required\": [\n{1}        ],\n"
-        "        \"grid\": {2},\n        \"block\": {3},\n        \"shared\": {4},\n"
-        "        \"dims\": {{\n{5}        }},\n        \"scalars\": {{\n{6}        }},\n    "
+        "        \"kernels\": [\n{2}        ],\n"
+        "        \"dims\": {{\n{3}        }},\n        \"scalars\": {{\n{4}        }},\n    "
         "}}\n\n\n"
-        "_SIZED[{0}] = ({{{7}}}, _sized_{0})\n\n\n",
-        at, required_, list(kernel.grid), list(kernel.block), python_formula(kernel.shared), dims,
-        scalars, fmt::join(places, ", "));
+        "_SIZED[{0}] = ({{{5}}}, _sized_{0})\n\n\n",
+        at, required_, kernels_, dims, scalars, fmt::join(places, ", "));
   }
 
  private:
+  void add_kernel(const kernel::KernelFormulas& kernel) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      within(kernel.grid[i], 1, kMostGrid[i], fmt::format("grid.{}", kAxes[i]));
+      within(kernel.block[i], 1, kMostBlock[i], fmt::format("block.{}", kAxes[i]));
+      require(fmt::format("({}) % ({}) == 0", python_formula(kernel.grid[i]),
+                          python_formula(kernel.cluster[i])),
+              "the cluster must divide the grid");
+    }
+    within(kernel.block[0] * kernel.block[1] * kernel.block[2], 1, kMostThreads, "a block");
+    kernels_ += fmt::format("            {{\"grid\": {}, \"block\": {}, \"shared\": {}}},\n",
+                            list(kernel.grid), list(kernel.block), python_formula(kernel.shared));
+  }
+
   void require(const std::string& condition, const std::string& otherwise) {
     required_ += fmt::format("            ({}, {}),\n", condition, python_string(otherwise));
   }
@@ -108,6 +112,7 @@ class TorchFormulas {
   const PackagedCall& call_;
   const AnySize& any_;
   std::string required_;
+  std::string kernels_;
 };
 
 }  // namespace

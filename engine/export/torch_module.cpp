@@ -56,36 +56,43 @@ std::string head(const Package& package, bool attention) {
   return text + contents_lines(package, "# ");
 }
 
+// In the module a call of one kernel is a list of one step.
+Json call_of_steps(const Package& package, const PackagedCall& call) {
+  Json json = call_json(package, call);
+  json.erase("any_size");
+  const KernelImage& image = package.kernels.at(call.kernel).image;
+  const std::vector<PlannedStep> steps = steps_of(call);
+  if (call.steps.empty()) {
+    Json step{{"entry", image.entry(0).kernel}};
+    for (const char* name : {"grid", "block", "cluster", "shared", "cooperative", "arguments"})
+      if (const auto found = json.find(name); found != json.end()) {
+        step[name] = *found;
+        json.erase(name);
+      }
+    json["steps"].push_back(std::move(step));
+  }
+  if (!call.any_size) return json;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (const auto* kernel = std::get_if<PlannedKernel>(&steps[i]))
+      json["steps"][i]["shared_most"] = most_shared(call, image.entry(kernel->entry));
+  return json;
+}
+
 }  // namespace
 
 std::string torch_module(const Package& package) {
   const bool attention = takes_the_place_of_sdpa(package);
-  for (const PackagedCall& call : package.calls) {
-    const bool works_in = std::ranges::any_of(call.tensors, [](const problem::Tensor& tensor) {
-      return tensor.role == problem::Role::workspace;
-    });
-    if (!call.steps.empty() || (attention && works_in))
-      throw UserError(
-          "a trial of several kernels, or of attention with workspaces, is no module for PyTorch "
-          "so far: export it --as cu, header or ptx");
-  }
   if (!attention) check_one_signature(package);
   Json kernels = Json::array();
   for (const PackagedKernel& kernel : package.kernels)
-    kernels.push_back({{"entry", kernel.image.kernel},
-                       {"arch", kernel.image.arch},
+    kernels.push_back({{"arch", kernel.image.arch},
                        {"source_sha256", kernel.source_hash},
                        {"code", base64(gzip(kernel.image.bytes))}});
   Json calls = Json::array();
   std::string formulas;
   for (const PackagedCall& call : package.calls) {
-    Json json = call_json(package, call);
-    json.erase("any_size");
-    if (call.any_size) {
-      json["shared_most"] = most_shared(call, package.kernels.at(call.kernel).image.entry(0));
-      formulas += torch_formulas(call, calls.size());
-    }
-    calls.push_back(std::move(json));
+    if (call.any_size) formulas += torch_formulas(call, calls.size());
+    calls.push_back(call_of_steps(package, call));
   }
   std::string text = head(package, attention);
   text += fmt::format("\n_IDENTITY = {}  # of code and launches\n\n",

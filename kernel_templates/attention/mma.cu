@@ -44,28 +44,13 @@
 #include "heads.cuh"
 #include "mask.cuh"
 #include "math.cuh"
-#include "mma.cuh"
 #include "mma_copies.cuh"
 #include "mma_epilogue.cuh"
+#include "mma_products.cuh"
 #include "mma_softmax.cuh"
 #include "mma_state.cuh"
 #include "scores.cuh"
 #include "tile.cuh"
-
-__device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_tile, int step,
-                                       int warp_row, int lane) {
-#pragma unroll
-  for (int i = 0; i < kM; ++i)
-    ldmatrix_x4(fragments[i],
-                q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
-}
-
-// Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
-// clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
-constexpr int kPartKeys = kN / K_PARTS;
-constexpr int kFewest = kM < 4 ? 8 / kM : 2;
-constexpr int kInnerFragments =
-    kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
 
 // kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless
 // where a mask changes scores afterwards.
@@ -81,69 +66,6 @@ struct WholeTile {
   static constexpr bool kMayMask = false;
   static constexpr bool kFoldMax = true;
 };
-
-// scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets
-// this thread's row maxima.
-template <bool kFoldMax>
-__device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2],
-                                             int part, const unsigned (&q_held)[kK][kM][4],
-                                             unsigned q_tile, unsigned k_tile, int warp_row,
-                                             int warp_key, int lane) {
-  const int key = warp_key + lane % 8 + lane / 16 * 8;
-#pragma unroll
-  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kInnerFragments)
-#pragma unroll
-    for (int step = 0; step < kK; ++step) {
-      unsigned q_read[kM][4];
-      if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
-      const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
-#pragma unroll
-      for (int j = first; j < first + kInnerFragments; j += 2) {
-        unsigned k[4];
-        ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
-#pragma unroll
-        for (int i = 0; i < kM; ++i) {
-          mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
-          mma_16x8x16(scores[i][j + 1], q[i], k[2], k[3]);
-        }
-      }
-      if (kFoldMax && step + 1 == kK)
-        extend_row_max(largest, scores, first, first + kInnerFragments);
-    }
-}
-
-// output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
-// operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
-// special function unit work at a time.
-__device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
-                                             const float (&row_offsets)[kM][2], float factor,
-                                             unsigned v_tile, int warp_key, int lane) {
-  probabilities(p, state, 0, row_offsets, factor);
-#pragma unroll
-  for (int step = 0; step < kN / 2; ++step) {
-    unsigned a[kM][4];
-#pragma unroll
-    for (int i = 0; i < kM; ++i)
-#pragma unroll
-      for (int part = 0; part < 2; ++part) {
-        const auto& fragment = p[i][2 * step + part];
-        a[i][2 * part] = pack(fragment[0], fragment[1]);
-        a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
-      }
-    if (step + 1 < kN / 2) probabilities(p, state, step + 1, row_offsets, factor);
-    const int key = warp_key + step * 16 + lane % 16;
-#pragma unroll
-    for (int d = 0; d < kD; d += 2) {
-      unsigned v[4];
-      ldmatrix_x4_transposed(v, v_tile + key_offset(key, d + lane / 16));
-#pragma unroll
-      for (int i = 0; i < kM; ++i) {
-        mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);
-        mma_16x8x16(state.output[i][d + 1], a[i], v[2], v[3]);
-      }
-    }
-  }
-}
 
 #if MIN_BLOCKS > 0
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
@@ -244,7 +166,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.end_k(tile, lane);
 
     if constexpr (Scores::kHasMod)
-      apply_score_mod(scores, how, thread_row, first_key + lane % 4 * 2);
+      apply_score_mod(
+          scores, [&](int, int) { return how; }, thread_row, first_key + lane % 4 * 2);
     bool needs_mask = false;
     if constexpr (decltype(kind)::kMayMask) {
       const bool past_end = first_key + kWarpKeys > lk;
@@ -289,6 +212,5 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if constexpr (kEpilogue == Epilogue::staged)
     __syncthreads();  // all have done with what lies there
   if (warp_n == 0)
-    store(state, o, q_stride, lse + head * lq, memory,
-          first_row, warp_row, lq, lane, how.factor);
+    store(state, o, q_stride, lse + head * lq, memory, first_row, warp_row, lq, lane, how.factor);
 }

@@ -3,11 +3,15 @@
 
 #include "mask.cuh"
 #include "math.cuh"
-#include "mma_state.cuh"
+#include "mma_warp.cuh"
 #include "scores.cuh"
 
-// SOFTCAP and ALIBI. `first_row` and `first_key` belong to this thread's fragments.
-__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const Scores& how,
+__device__ __forceinline__ int query_of(int row) { return row / kRowsPerQuery; }
+
+// SOFTCAP and ALIBI. `first_row` and `first_key` belong to this thread's fragments; `how_of(i, h)` says
+// what becomes of the scores of row h of fragment i.
+template <typename HowOf>
+__device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], const HowOf& how_of,
                                                 int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -15,8 +19,8 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        scores[i][j][e] = how.modified(scores[i][j][e], first_row + i * 16 + e / 2 * 8,
-                                       first_key + j * 8 + e % 2);
+        scores[i][j][e] = how_of(i, e / 2).modified(
+            scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8), first_key + j * 8 + e % 2);
 }
 
 // Scores of keys a row must not see become -inf.
@@ -28,7 +32,8 @@ __device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mas
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        mask.apply(scores[i][j][e], first_row + i * 16 + e / 2 * 8, first_key + j * 8 + e % 2);
+        mask.apply(scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8),
+                   first_key + j * 8 + e % 2);
 }
 
 __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {

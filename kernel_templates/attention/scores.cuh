@@ -15,11 +15,11 @@ struct Scores {
   static constexpr bool kHasMod = SOFTCAP || ALIBI;
 
   float factor;
-  float inner;   // tanh(x) = 1 - 2 / (1 + 2^(inner * product))
-  float outer;   // the cap as an exponent of two
+  float inner;  // tanh(x) = 1 - 2 / (1 + 2^(inner * product))
+  float outer;  // the cap as an exponent of two
   float scale_log2;
-  float slope;   // of this head, as an exponent of two
-  int shift;     // lk - lq
+  float slope;  // of this head, as an exponent of two
+  int shift;    // lk - lq
 
   __device__ __forceinline__ Scores(float scale, float softcap, float slope_of_head, int lq, int lk)
       : factor(kHasMod ? 1.0f : scale * kLog2E),
@@ -28,6 +28,13 @@ struct Scores {
         scale_log2(scale * kLog2E),
         slope(slope_of_head * kLog2E),
         shift(lk - lq) {}
+
+  // The same for a row of a head with another slope.
+  __device__ __forceinline__ Scores with_slope(float slope_of_head) const {
+    Scores other = *this;
+    other.slope = slope_of_head * kLog2E;
+    return other;
+  }
 
   // tanh.approx is right to 2^-11 alone (PTX ISA): with a cap of 30 that is 1% of a probability,
   // and rounding to fp16 makes 0.05% at most. These two approximations are right to some 2^-22.

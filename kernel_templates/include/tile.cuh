@@ -25,15 +25,15 @@ struct SharedTile {
   }
 
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
-  // from `end` on do not exist and become zero. All threads of the block take part; they commit
-  // afterwards.
+  // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
+  // of a warp; they commit afterwards.
   template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
-                                              int first, int end) {
+                                              int first, int end, int thread = threadIdx.x) {
     constexpr int kTotal = kRows * kChunks;
 #pragma unroll
     for (int i = 0; i < kTotal; i += kThreads) {
-      const int index = i + static_cast<int>(threadIdx.x);
+      const int index = i + thread;
       if (kTotal % kThreads != 0 && index >= kTotal) break;
       const int row = index / kChunks;
       const int chunk = index % kChunks;

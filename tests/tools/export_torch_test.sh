@@ -29,10 +29,14 @@ for set in shape.L=64 shape.L=160 causal=true; do
 done
 try "$program" portfolio --db sized.db --dispatch --within 0 --seed 1 --as torch --gate-on emulator:l4 --out sized.py
 check 'a module with a dispatch is written' equal "$status" 0
+"$program" evolve --space decode.yaml --device emulator:h100 --set shape.Lk=600 --set shape.H=4 --set shape.Hkv=2 \
+  --no-finals --warm off --budget 2 --seed 1 --db steps.db >log 2>&1
+"$program" export --trial 2 --db steps.db --as torch --any-size --gate-on emulator:h100 --out steps.py 2>log
+check 'a module of two kernels is written' grep -q attention_decode_join steps.py
 for name in pointers maps custom; do
   "$program" export --db $name.db --as torch --out $name.py 2>/dev/null
 done
-try python3 "$folder/torch_module_test.py" ./fake.so pointers.py maps.py custom.py sized.py
+try python3 "$folder/torch_module_test.py" ./fake.so pointers.py maps.py custom.py sized.py steps.py
 check 'modules hold beside PyTorch' equal "$status" 0
 try "$program" export --db pointers.db --as header --out none.hpp
 check 'a header tells pointers of two layouts apart' contains "$err" 'differ in layout'

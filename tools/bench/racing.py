@@ -14,9 +14,11 @@ BACKENDS = {
 
 
 def backend_call(backend, q, k, v, causal):
+    grouped = {"enable_gqa": True} if q.shape[1] != k.shape[1] else {}
+
     def call():
         with sdpa_kernel(backend):
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, **grouped)
 
     return call
 

@@ -115,7 +115,33 @@ def _empty_output(query, heads_inside):
     return query.new_empty((B, H, L, D))
 
 
-def _prepare(where, query, key, value, output, call, scale, stream):
+def _rooms(call):
+    """Of the workspaces by name: where each begins in one piece of memory, and its type and dimensions; and
+    the bytes of all."""
+    rooms, end = {}, 0
+    for tensor in _CALLS[call]["tensors"]:
+        if tensor["role"] == "workspace":
+            element = _TYPES[tensor["type"]][0]
+            rooms[tensor["name"]] = end, element, tensor["dims"]
+            end += -(-math.prod(tensor["dims"]) * element.itemsize // _ROOM_ALIGNMENT) * _ROOM_ALIGNMENT
+    return rooms, end
+
+
+def _room_for(query, size):
+    """Memory for a call's workspaces. PyTorch gives it to the next who asks in the same stream, or in the same
+    graph, so it is asked for with every call."""
+    return query.new_empty(size, dtype=torch.uint8) if size > 0 else None
+
+
+def _workspaces(call, room):
+    tensors = {}
+    for name, (start, element, dims) in _rooms(call)[0].items():
+        size = math.prod(dims) * element.itemsize
+        tensors[name] = room[start : start + size].view(element).view(dims)
+    return tensors
+
+
+def _prepare(where, query, key, value, output, room, call, scale, stream):
     """A launch, kept under `where` unless something had to be copied for it."""
     tensors = {"Q": query, "K": key, "V": value, "O": output}
     tuned = _CALLS[call].get("tuned", call)
@@ -123,6 +149,7 @@ def _prepare(where, query, key, value, output, call, scale, stream):
         tensors = {name: tensor.transpose(1, 2) for name, tensor in tensors.items()}
     taken = {name: _taken(tensor, _any_strides[tuned]) for name, tensor in tensors.items()}
     as_given = all(taken[name] is tensor for name, tensor in tensors.items())
+    taken |= _workspaces(call, room)
     prepared = _ready(where if as_given else None, call, taken, {"scale": scale}, query.device.index, stream)
     prepared.copied = None if as_given else taken  # which must live until it is launched
     return prepared
@@ -130,14 +157,19 @@ def _prepare(where, query, key, value, output, call, scale, stream):
 
 def _attention(query, key, value, call, scale, heads_inside):
     output = _empty_output(query, heads_inside)
+    room = _room_for(query, _rooms(call)[1])
     stream = _stream_of(query.device.index)
     where = (call, stream, scale, output.data_ptr(), query.data_ptr(), query.stride())
-    where += (key.data_ptr(), key.stride(), value.data_ptr(), value.stride())
+    where += (key.data_ptr(), key.stride(), value.data_ptr(), value.stride(), _place(room))
     prepared = _prepared.get(where)
     if prepared is None:
-        prepared = _prepare(where, query, key, value, output, call, scale, stream)
+        prepared = _prepare(where, query, key, value, output, room, call, scale, stream)
     prepared.launch()
     return output
+
+
+def _place(room):
+    return None if room is None else room.data_ptr()
 
 
 def _attention_fake(query, key, value, call, scale, heads_inside):
@@ -157,6 +189,7 @@ class _Known:
     def __init__(self, query, call, scale):
         self.call, self.device = call, query.device.index
         self.scale, self.inside = _settings(query, call, scale)
+        self.room = _rooms(call)[1]
         dense = query.transpose(1, 2).is_contiguous() if self.inside else query.is_contiguous()
         self.new = torch.empty_like if dense else lambda query: _empty_output(query, self.inside)
 
@@ -188,12 +221,12 @@ def _in_eager(query, key, value, is_causal, scale, enable_gqa):
         known = _known[where] = _Known(query, call, scale) if call >= 0 else False
     if known is False:
         return False
-    output = known.new(query)
+    output, room = known.new(query), _room_for(query, known.room)
     stream = _stream_of(known.device)
-    where = (known, stream, query.data_ptr(), key.data_ptr(), value.data_ptr(), output.data_ptr())
+    where = (known, stream, query.data_ptr(), key.data_ptr(), value.data_ptr(), output.data_ptr(), _place(room))
     prepared = _prepared.get(where)
     if prepared is None:
-        prepared = _prepare(where, query, key, value, output, known.call, known.scale, stream)
+        prepared = _prepare(where, query, key, value, output, room, known.call, known.scale, stream)
     prepared.launch()
     return output
 

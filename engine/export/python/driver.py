@@ -1,6 +1,7 @@
 import base64
 import ctypes
 import gzip
+import math
 import threading
 
 import torch
@@ -34,6 +35,7 @@ _COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 _CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 _ALIGNMENT = 16  # bytes: what copies of 16 bytes and tensor maps ask of an address
+_ROOM_ALIGNMENT = 256  # bytes: of workspaces, as cuMemAlloc's
 _MOST_PREPARED = 1024  # launches that are kept ready
 
 # PyTorch's public ways to the current stream and device make objects, which takes longer than a launch.
@@ -43,7 +45,7 @@ _driver_library = None
 _here = threading.local()  # .device: whose context this thread has had made its own
 _lock = threading.Lock()
 _contexts = {}  # of devices, by index
-_functions = {}  # (function, module) by (kernel, device)
+_modules = {}  # (functions by entry, module) by (kernel, device)
 _prepared = {}
 
 
@@ -106,32 +108,48 @@ class _Entered:
             _here.device = self._device
 
 
+def _kernels_of(call):
+    """Of its steps those that run a kernel."""
+    return [step for step in call["steps"] if "entry" in step]
+
+
+def _arguments_of(call):
+    return [argument for step in _kernels_of(call) for argument in step["arguments"]]
+
+
 def _load(kernel, device):
-    """The kernel's function and module in the context of `device`, which is current."""
-    loaded = _functions.get((kernel, device))
+    """Its functions by their names, and the module, in the context of `device`, which is current."""
+    loaded = _modules.get((kernel, device))
     if loaded is not None:
         return loaded
     with _lock:
-        loaded = _functions.get((kernel, device))
+        loaded = _modules.get((kernel, device))
         if loaded is not None:
             return loaded
         cuda, mode = _driver(), ctypes.c_int(_RELAXED)  # loading is no part of a graph under capture
         _check(cuda.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode)), "cuThreadExchangeStreamCaptureMode")
         try:
-            function, module = ctypes.c_void_p(), ctypes.c_void_p()
+            module = ctypes.c_void_p()
             code = gzip.decompress(base64.b64decode(_KERNELS[kernel]["code"]))
             _check(cuda.cuModuleLoadData(ctypes.byref(module), code), "cuModuleLoadData")
-            name = _KERNELS[kernel]["entry"].encode()
-            _check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name), "cuModuleGetFunction")
-            calls = [call for call in _CALLS if call["kernel"] == kernel]
-            shared = max(call.get("shared_most", call["shared"]) for call in calls)
-            _check(cuda.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
-            if any(call["cluster"][0] * call["cluster"][1] * call["cluster"][2] > 8 for call in calls):
-                _check(cuda.cuFuncSetAttribute(function, _NON_PORTABLE_CLUSTER, 1), "cuFuncSetAttribute")
+            steps = [step for call in _CALLS if call["kernel"] == kernel for step in _kernels_of(call)]
+            functions = {step["entry"]: _function(module, steps, step["entry"]) for step in steps}
         finally:
             cuda.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
-        _functions[kernel, device] = function, module
-        return function, module
+        _modules[kernel, device] = functions, module
+        return functions, module
+
+
+def _function(module, steps, entry):
+    """A kernel of the module, allowed what the steps that run it ask for."""
+    cuda, function = _driver(), ctypes.c_void_p()
+    _check(cuda.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()), "cuModuleGetFunction")
+    steps = [step for step in steps if step["entry"] == entry]
+    shared = max(step.get("shared_most", step["shared"]) for step in steps)
+    _check(cuda.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
+    if any(step["cluster"][0] * step["cluster"][1] * step["cluster"][2] > 8 for step in steps):
+        _check(cuda.cuFuncSetAttribute(function, _NON_PORTABLE_CLUSTER, 1), "cuFuncSetAttribute")
+    return function
 
 
 def _strides(tensor):
@@ -184,13 +202,16 @@ def _scalar(argument, value):
     return ctypes.c_uint16(number.view(torch.int16).item() & 0xFFFF)
 
 
-class _Prepared:
-    """A launch with its arguments, ready to be made again."""
+def _bytes_of(tensor):
+    return ctypes.c_size_t(tensor.numel() * tensor.element_size())
 
-    def __init__(self, call, tensors, scalars, device, stream):
-        self.function, module = _load(call["kernel"], device)
+
+class _Launch:
+    """A kernel's start with its arguments, which live as long as this does."""
+
+    def __init__(self, step, function, tensors, scalars, stream):
         self.values = []
-        for argument in call["arguments"]:
+        for argument in step["arguments"]:
             if "map" in argument:
                 self.values.append(_tensor_map(tensors[argument["tensor"]], argument))
             elif "tensor" in argument:
@@ -199,32 +220,57 @@ class _Prepared:
                 name = argument["scalar"]
                 self.values.append(_scalar(argument, scalars.get(name, argument["value"])))
         pointers = [ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in self.values]
-        self.arguments = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
+        self.pointers = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
         attributes = []
-        if call["cluster"] != [1, 1, 1]:
+        if step["cluster"] != [1, 1, 1]:
             attributes.append(_Attribute(_CLUSTER_DIMENSION))
-            attributes[-1].value[:3] = call["cluster"]
-        if call.get("cooperative"):
+            attributes[-1].value[:3] = step["cluster"]
+        if step.get("cooperative"):
             attributes.append(_Attribute(_COOPERATIVE))
             attributes[-1].value[0] = 1
         self.attributes = (_Attribute * 2)(*attributes)
         self.config = _LaunchConfig()
-        self.config.sizes[:] = [*call["grid"], *call["block"], call["shared"]]
+        self.config.sizes[:] = [*step["grid"], *step["block"], step["shared"]]
         self.config.stream = stream
         self.config.attributes = self.attributes
         self.config.count = len(attributes)
-        self.config_at = ctypes.byref(self.config)
-        self.copies = [self._constant(module, name, tensors[name]) for name in call["constants"]]
-        self.stream, self.device = ctypes.c_void_p(stream), device
-        self.start = _driver().cuLaunchKernelEx
+        self.call = _driver().cuLaunchKernelEx, (ctypes.byref(self.config), function, self.pointers, None)
+
+
+class _Prepared:
+    """What a call asks of the driver, with all arguments, ready to be asked again."""
+
+    def __init__(self, call, tensors, scalars, device, stream):
+        functions, module = _load(call["kernel"], device)
+        self.device = device
+        self.launches = []
+        self.calls = [self._constant(module, name, tensors[name], stream) for name in call["constants"]]
+        for step in call["steps"]:
+            if "set" in step:
+                self.calls.append(self._fill(tensors[step["set"]], step["value"], stream))
+            elif "copy" in step:
+                self.calls.append(self._copy(tensors[step["to"]].data_ptr(), tensors[step["copy"]], stream))
+            else:
+                self.launches.append(_Launch(step, functions[step["entry"]], tensors, scalars, stream))
+                self.calls.append(self.launches[-1].call)
 
     @staticmethod
-    def _constant(module, name, tensor):
-        """Where a `__constant__` variable lies, where its data does, and how many bytes."""
+    def _fill(tensor, value, stream):
+        at = ctypes.c_uint64(tensor.data_ptr())
+        return _driver().cuMemsetD8Async, (at, ctypes.c_ubyte(value), _bytes_of(tensor), ctypes.c_void_p(stream))
+
+    @staticmethod
+    def _copy(to, tensor, stream):
+        at = ctypes.c_uint64(tensor.data_ptr())
+        return _driver().cuMemcpyDtoDAsync_v2, (ctypes.c_uint64(to), at, _bytes_of(tensor), ctypes.c_void_p(stream))
+
+    @classmethod
+    def _constant(cls, module, name, tensor, stream):
+        """A copy to where a `__constant__` variable lies."""
         address, room = ctypes.c_uint64(), ctypes.c_size_t()
         code = _driver().cuModuleGetGlobal_v2(ctypes.byref(address), ctypes.byref(room), module, name.encode())
         _check(code, f"cuModuleGetGlobal of {name}")
-        return address, ctypes.c_uint64(tensor.data_ptr()), ctypes.c_size_t(tensor.numel() * tensor.element_size())
+        return cls._copy(address.value, tensor, stream)
 
     def launch(self):
         if getattr(_here, "device", None) == self.device == _raw_device():
@@ -234,11 +280,10 @@ class _Prepared:
                 self._launch()
 
     def _launch(self):
-        for to, source, size in self.copies:
-            _check(_driver().cuMemcpyDtoDAsync_v2(to, source, size, self.stream), "cuMemcpyDtoDAsync")
-        code = self.start(self.config_at, self.function, self.arguments, None)
-        if code != 0:
-            _check(code, "cuLaunchKernelEx")
+        for function, arguments in self.calls:
+            code = function(*arguments)
+            if code != 0:
+                _check(code, function.__name__)
 
 
 def _stream_of(device):
@@ -291,9 +336,11 @@ def _only_by_maps(call_index, name):
     """Whether a kernel sees a tensor through maps alone, which know of strides."""
     known = _by_maps.get((call_index, name))
     if known is None:
-        uses = [argument for argument in _CALLS[call_index]["arguments"] if argument.get("tensor") == name]
+        call = _CALLS[call_index]
+        uses = [argument for argument in _arguments_of(call) if argument.get("tensor") == name]
         known = len(uses) > 0 and all("map" in argument for argument in uses)
-        known = known and name not in _CALLS[call_index]["constants"]
+        moved = [step.get(what) for step in call["steps"] for what in ("set", "copy", "to")]
+        known = known and name not in call["constants"] and name not in moved
         _by_maps[call_index, name] = known
     return known
 

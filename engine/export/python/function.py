@@ -4,7 +4,7 @@ _ROLES = {tensor["name"]: tensor["role"] for tensor in _CALLS[0]["tensors"]}
 _GIVEN = [name for name, role in _ROLES.items() if role in ("input", "inout")]
 _RESULTS = [name for name, role in _ROLES.items() if role == "output"]
 _REALS = {}  # scalars that are no sizes: by name, of the first call
-for _argument in _CALLS[0]["arguments"]:
+for _argument in _arguments_of(_CALLS[0]):
     is_own = _argument.get("own", False)  # the kernel's, which follows from how it was tuned
     if "scalar" in _argument and not is_own and _argument["type"] in ("f16", "bf16", "f32", "f64"):
         _REALS[_argument["scalar"]] = _argument["value"]
@@ -122,5 +122,5 @@ def launch(*tensors, **reals):
         if name not in _REALS:
             raise TypeError(f"launch knows no scalar {name}; it knows {', '.join(_REALS) or 'none'}")
     call = _chosen(tensors)
-    tuned = {a["scalar"]: a["value"] for a in _CALLS[call]["arguments"] if "scalar" in a}
+    tuned = {a["scalar"]: a["value"] for a in _arguments_of(_CALLS[call]) if "scalar" in a}
     return _operator(*tensors, call, *[float(reals.get(name, tuned[name])) for name in _REALS])

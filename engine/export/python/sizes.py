@@ -36,6 +36,19 @@ def _in_order(calls, shapes):
     return sorted(calls, key=is_another)
 
 
+def _steps_at(call, made):
+    kernels, steps = iter(made["kernels"]), []
+    for step in call["steps"]:
+        if "entry" in step:
+            step = {**step, **next(kernels)}
+            step["arguments"] = [
+                {**each, "value": made["scalars"].get(each["scalar"], each["value"])} if "scalar" in each else each
+                for each in step["arguments"]
+            ]
+        steps.append(step)
+    return steps
+
+
 def _at_sizes(call, shapes):
     """The number of the call that this one is for tensors of these shapes, by name; or why there is none."""
     sizes = _sizes_of(call, shapes)
@@ -50,12 +63,8 @@ def _at_sizes(call, shapes):
         for holds, otherwise in made["required"]:
             if not holds:
                 return otherwise
-        new = {**_CALLS[call], "tuned": call, **{name: made[name] for name in ("grid", "block", "shared")}}
+        new = {**_CALLS[call], "tuned": call, "steps": _steps_at(_CALLS[call], made)}
         new["tensors"] = [{**each, "dims": made["dims"][each["name"]]} for each in new["tensors"]]
-        new["arguments"] = [
-            {**each, "value": made["scalars"].get(each["scalar"], each["value"])} if "scalar" in each else each
-            for each in new["arguments"]
-        ]
         _CALLS.append(new)  # as another thread may at this moment
         _at[key] = next(at for at, each in enumerate(_CALLS) if each is new)
     return _at[key]

@@ -140,10 +140,10 @@ TEST_CASE("any size: a module computes its launches from the tensors' shapes") {
   program += R"(
 at = _at_sizes(0, {"x": (3, 100), "y": (3,)})
 assert at == 1 and _at_sizes(0, {"x": (3, 100)}) == 1, at
-assert _CALLS[1]["grid"] == [4, 3, 1] and _CALLS[1]["shared"] == 400 and _CALLS[1]["block"] == [32, 1, 1]
+assert _CALLS[1]["steps"][0]["grid"] == [4, 3, 1] and _CALLS[1]["steps"][0]["shared"] == 400 and _CALLS[1]["steps"][0]["block"] == [32, 1, 1]
 assert [t["dims"] for t in _CALLS[1]["tensors"]] == [[3, 100], [3]]
-assert [a.get("value") for a in _CALLS[1]["arguments"]] == [None, None, 100, 4, 3.0]
-assert _CALLS[0]["grid"] == [2, 8, 1] and _CALLS[0]["shared_most"] == 100000
+assert [a.get("value") for a in _CALLS[1]["steps"][0]["arguments"]] == [None, None, 100, 4, 3.0]
+assert _CALLS[0]["steps"][0]["grid"] == [2, 8, 1] and _CALLS[0]["steps"][0]["shared_most"] == 100000
 assert _at_sizes(0, {"x": (3, 101)}) == "columns % 4 == 0 must hold"
 assert "tiles" in _at_sizes(0, {"x": (3, 32 * 256)})
 assert "grid.y" in _at_sizes(0, {"x": (65536, 4)})

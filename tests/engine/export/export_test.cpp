@@ -130,8 +130,8 @@ TEST_CASE("export: complex numbers, bools, structs and integers of 64 bits") {
   CHECK(json["arguments"][4]["value"] == 1);
   const ScratchFolder folder;
   CHECK(is_python(folder, torch_module(package),
-                  "_CALLS[0]['arguments'][3]['value'] == 2**64 - 1 and "
-                  "_CALLS[0]['arguments'][2]['bytes'][16:18] == [255, 255]"));
+                  "_CALLS[0]['steps'][0]['arguments'][3]['value'] == 2**64 - 1 and "
+                  "_CALLS[0]['steps'][0]['arguments'][2]['bytes'][16:18] == [255, 255]"));
   Package mapped = package;
   mapped.calls[0].maps = {{"z", "z", {2, 7}, 0, {}}};
   CHECK(has(message_of<UserError>([&] { (void)torch_module(mapped); }), "'z' is of complex"));
@@ -146,7 +146,7 @@ TEST_CASE("export: a cooperative launch is one wherever it goes") {
   CHECK(has(cxx_header(package), "{2, 1, 1}, 512, true, "));
   CHECK(has(ptx_text(package), "\"cooperative\": true"));
   const ScratchFolder folder;
-  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['cooperative'] is True"));
+  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['steps'][0]['cooperative'] is True"));
 }
 
 TEST_CASE("export: a call in figures") {
@@ -171,6 +171,7 @@ TEST_CASE("export: a call in figures") {
 }
 
 TEST_CASE("export: several kernels in figures, each with what it is started with") {
+  const ScratchFolder folder;
   const Package package = package_of_steps();
   const auto json = call_json(package, package.calls[0]);
   CHECK_FALSE(json.contains("grid"));
@@ -187,7 +188,9 @@ TEST_CASE("export: several kernels in figures, each with what it is started with
   for (const Tensor& tensor : tensors_in_order(package.calls[0])) names += tensor.name + " ";
   CHECK(names == "counts x y parts table ");
   CHECK(scalars_in_order(package.calls[0]).size() == 1);
-  CHECK(has(message_of<UserError>([&] { (void)torch_module(package); }), "several kernels"));
+  CHECK(is_python(folder, torch_module(package),
+                  "_CALLS[0]['steps'][0] == {'set': 'counts', 'value': 3} and "
+                  "_CALLS[0]['steps'][3]['entry'] == 'last'"));
   CHECK(has(ptx_text(package), "\"entry\": \"last\""));
 }
 
@@ -208,8 +211,9 @@ TEST_CASE("export: a module is Python") {
   const ScratchFolder folder;
   const std::string module = torch_module(some_package());
   CHECK(is_python(folder, module,
-                  "_CALLS[0]['arguments'][2]['value'] == 2.5 and _KERNELS[0]['entry'] == 'scale'"));
-  CHECK_FALSE(is_python(folder, module, "_CALLS[0]['shared'] == 513"));
+                  "_CALLS[0]['steps'][0]['arguments'][2]['value'] == 2.5 and "
+                  "_CALLS[0]['steps'][0]['entry'] == 'scale'"));
+  CHECK_FALSE(is_python(folder, module, "_CALLS[0]['steps'][0]['shared'] == 513"));
   CHECK_FALSE(is_python(folder, "(" + module, "True"));
   CHECK(has(module, "def launch("));
 }

@@ -2,10 +2,11 @@
 to launch, and PyTorch computes it instead on the CPU. So this holds the module's dispatch, its structures, its
 tensor maps, its operator and its fallbacks against PyTorch; that the kernels are right is the gate's to say.
 
-  torch_module_test.py FAKE_CUDA.so POINTERS.py MAPS.py CUSTOM.py SIZED.py      (--probe: is there PyTorch? Else 77)
+  torch_module_test.py FAKE_CUDA.so POINTERS.py MAPS.py CUSTOM.py SIZED.py STEPS.py      (--probe: is there PyTorch? Else 77)
 
 POINTERS has a kernel for BHSD and one for BSHD, MAPS one that sees all through tensor maps, CUSTOM one of softmax,
-SIZED several for any sizes, with and without a causal mask, and a dispatch.
+SIZED several for any sizes, with and without a causal mask, and a dispatch, STEPS two kernels with workspaces between
+them, for any sizes.
 """
 
 import ctypes
@@ -58,12 +59,16 @@ def at(pointer, kind):
     return ctypes.cast(pointer, ctypes.POINTER(kind)).contents
 
 
-def tensors_of(call, seen):
+def last_kernel(call):
+    return [step for step in call["steps"] if "entry" in step][-1]
+
+
+def tensors_of(call, step, seen):
     """What the kernel would see, by name, and the scalars."""
     facts = {tensor["name"]: tensor for tensor in call["tensors"]}
     types = {"f16": torch.float16, "f32": torch.float32, "bf16": torch.bfloat16}
     tensors, scalars = {}, {}
-    for pointer, argument in zip(seen.parameters, call["arguments"]):
+    for pointer, argument in zip(seen.parameters, step["arguments"]):
         if "map" in argument:
             seen_map = at(pointer, Map)
             assert list(seen_map.box)[: seen_map.rank] == argument["box"]
@@ -125,11 +130,11 @@ def resized(**changed):
     return [changed.get(name, size) for name, size in zip("BHLD", sizes)]
 
 
-def fits(call, seen):
+def fits(call, step, seen):
     """Whether what was launched takes the sizes of this call, of several with such a grid."""
-    if seen.contents.shared != call["shared"] or list(seen.contents.cluster) != call["cluster"]:
+    if seen.contents.shared != step["shared"] or list(seen.contents.cluster) != step["cluster"]:
         return False
-    for pointer, argument in zip(seen.contents.parameters, call["arguments"]):
+    for pointer, argument in zip(seen.contents.parameters, step["arguments"]):
         if argument.get("type") == "i32" and at(pointer, ctypes.c_int32).value != argument["value"]:
             return False
         if "map" in argument:
@@ -142,33 +147,51 @@ def fits(call, seen):
 def teller_of(module, compute):
     # What fails in it is printed and passed over by ctypes: then `launches` does not grow.
     def teller(seen):
-        calls = [call for call in module._CALLS if list(seen.contents.grid) == call["grid"]]
-        calls = [call for call in calls if list(seen.contents.block) == call["block"]]
-        assert calls, "no such launch was packed"
-        call = calls[0]
+        steps = [(call, step) for call in module._CALLS for step in call["steps"] if "entry" in step]
+        steps = [(call, step) for call, step in steps if list(seen.contents.grid) == step["grid"]]
+        steps = [(call, step) for call, step in steps if list(seen.contents.block) == step["block"]]
+        assert steps, "no such launch was packed"
+        call, step = steps[0]
         layout = expected_layout[0]
         if layout is not None:
-            call = [each for each in calls if each["shape"]["layout"] == layout][0]
+            call, step = [each for each in steps if each[0]["shape"]["layout"] == layout][0]
         if expected_causal[0] is not None:
-            call = [each for each in calls if each["shape"]["causal"] == expected_causal[0] and fits(each, seen)][0]
-        assert seen.contents.shared == call["shared"] and list(seen.contents.cluster) == call["cluster"]
-        assert seen.contents.attributes == (0 if call["cluster"] == [1, 1, 1] else 1)
+            of_mask = [each for each in steps if each[0]["shape"]["causal"] == expected_causal[0]]
+            call, step = [each for each in of_mask if fits(*each, seen)][0]
+        assert seen.contents.shared == step["shared"] and list(seen.contents.cluster) == step["cluster"]
+        assert seen.contents.attributes == (0 if step["cluster"] == [1, 1, 1] else 1)
         assert seen.contents.stream == 0x77
-        compute(*tensors_of(call, seen.contents), call)
-        launches.append(call)
+        tensors, scalars = tensors_of(call, step, seen.contents)
+        if step is last_kernel(call):
+            compute(tensors, scalars, call)
+            launches.append(call)
+        else:
+            before_last(tensors)
 
     return TELLER(teller)
 
 
+def before_last(tensors):
+    """A kernel with others behind it leaves what they join: here, all that they need to compute it again."""
+    seen_before.update(tensors)
+
+
+seen_before = {}
 expected_layout = [None]
 expected_causal = [None]  # where kernels of one launch differ in it
 
 
 def compute_attention(tensors, scalars, call):
+    for name in tensors.keys() & seen_before.keys():
+        assert tensors[name].data_ptr() == seen_before[name].data_ptr(), name
+    tensors = {**seen_before, **tensors}
+    seen_before.clear()
     q, k, v, o = (tensors[name] for name in "QKVO")
-    if call["shape"]["layout"] == "BSHD" and not any("map" in argument for argument in call["arguments"]):
+    by_maps = any("map" in argument for argument in last_kernel(call)["arguments"])
+    if call["shape"]["layout"] == "BSHD" and not by_maps:
         q, k, v, o = (each.transpose(1, 2) for each in (q, k, v, o))
-    o.copy_(sdpa(q, k, v, scale=scalars["scale"], is_causal=call["shape"]["causal"]))
+    scale = scalars.get("scale", q.shape[-1] ** -0.5)
+    o.copy_(sdpa(q, k, v, scale=scale, is_causal=call["shape"]["causal"], enable_gqa=q.shape[1] != k.shape[1]))
 
 
 def check_launched(module, q, k, v, layout="BHSD", **more):
@@ -288,6 +311,22 @@ def test_sized(module):
     check_fallback(module, *qkv(dtype=torch.float32), "this dtype")
 
 
+def test_steps(module):
+    """Two kernels and their workspaces, at the tuned shape and at other numbers of keys."""
+    shape, expected_causal[0], expected_layout[0] = module._CALLS[0]["shape"], False, "BHSD"
+    for B, Lk in ((shape["B"], shape["Lk"]), (2, 77), (1, 300)):
+        q = torch.randn(B, shape["H"], shape["Lq"], shape["D"]).bfloat16()
+        k, v = (torch.randn(B, shape["Hkv"], Lk, shape["D"]).bfloat16() for _ in range(2))
+        check_launched(module, q, k, v, enable_gqa=True)
+        call = launches[-1]
+        kernels = [step["entry"] for step in call["steps"]]
+        assert kernels == ["attention_decode", "attention_decode_join"], kernels
+        rooms, end = module._rooms(module._CALLS.index(call))
+        assert list(rooms) == ["partials", "row_states"] and end % 256 == 0
+        assert rooms["partials"][2][0] == B, "the workspaces are not of these sizes"
+    expected_causal[0] = None
+
+
 def test_drop_in(module):
     """Put in SDPA's place, its fallback is still PyTorch's own."""
     functional = torch.nn.functional
@@ -332,9 +371,9 @@ def test_function(module):
 
 
 def main():
-    pointers, maps, custom, sized = (load(path, f"exported_{i}") for i, path in enumerate(sys.argv[2:6]))
+    pointers, maps, custom, sized, steps = (load(path, f"exported_{i}") for i, path in enumerate(sys.argv[2:7]))
     test_fallbacks_of_the_cpu(pointers)
-    for module, tests in ((pointers, (test_pointers, test_compiled, test_drop_in)), (maps, (test_maps, test_compiled)), (sized, (test_sized,))):
+    for module, tests in ((pointers, (test_pointers, test_compiled, test_drop_in)), (maps, (test_maps, test_compiled)), (sized, (test_sized,)), (steps, (test_steps,))):
         pretend_cuda(module)
         sizes[:] = [module._CALLS[0]["shape"][name] for name in ("B", "H", "Lq", "D")]
         teller = teller_of(module, compute_attention)

@@ -90,7 +90,12 @@ def compiled(module: Union[str, Path]) -> CompiledKernel:
         raise InputError(f"{module}: holds kernels for several sizes; export one trial")
     call = tables["_CALLS"][0]
     kernel = tables["_KERNELS"][call["kernel"]]
-    return CompiledKernel(kernel["entry"], gzip.decompress(base64.b64decode(kernel["code"])), call)
+    if len(call["steps"]) != 1:
+        raise InputError(
+            f"{module}: is of several kernels, which compile() does not take so far; the file is a module for PyTorch"
+        )
+    step = call["steps"][0]
+    return CompiledKernel(step["entry"], gzip.decompress(base64.b64decode(kernel["code"])), {**call, **step})
 
 
 def tables_of(text: str) -> Dict[str, List[Dict[str, Any]]]:

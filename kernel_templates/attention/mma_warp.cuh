@@ -1,0 +1,26 @@
+// What a warp that multiplies by mma.sync holds. mma_state.cuh and decode_state.cuh, which include this
+// file, say before it
+//
+//   kWarpRows, kWarpKeys   a warp's rows of the output, and its keys of a tile
+//   kKeyParts              parts in which a tile's keys come
+//   kRowsPerQuery          rows that follow each other and belong to one query
+//
+// and key_offset(row, chunk) somewhere: where a tile of keys has a chunk in shared memory.
+#pragma once
+
+enum class QPlace { in_shared, in_registers, overlay };
+constexpr QPlace kQPlace = QPlace::Q_PLACE;
+
+constexpr int kM = kWarpRows / 16;  // 16-row fragments a warp
+constexpr int kN = kWarpKeys / 8;   // 8-key fragments of the scores
+constexpr int kD = HEAD_DIM / 8;    // 8-column fragments of the output
+constexpr int kK = HEAD_DIM / 16;   // 16-deep steps of QK^T
+
+// What one thread holds of its warp's rows. Fragment i has rows g and g + 8 (g = lane / 4) of the
+// warp's i-th 16 rows; index [..][h] is the half h.
+struct WarpState {
+  float output[kM][kD][4];
+  // Of the scores before Scores::factor; with RESCALE threshold it may lag behind.
+  float maximum[kM][2];
+  float sum[kM][2];  // this thread's columns only, until the end
+};
