@@ -109,6 +109,23 @@ try "$program" evolve --db over.db --resume 1 --device emulator:l4 --no-finals
 check 'none comes: resumed without nodes it succeeds' equal "$status" 0
 check 'none comes: the same trials' equal "$(fingerprint over.db)" "$expected"
 
+# Nodes that the search starts itself.
+try "$program" evolve "${small[@]}" --db started.db --listen 127.0.0.1:0 --key key \
+  --nodes "'$program' node --device emulator:l4*2 --name s1"
+check "started: succeeds (its words: $(tail -n 1 "$err"))" equal "$status" 0
+check 'started: the same trials' equal "$(fingerprint started.db)" "$expected"
+check 'started: by both devices' equal "$(devices started.db)" 's1/emulator:l4 s1/emulator:l4#2'
+check 'started: what they say is told' contains "$err" ': node s1 serves the engine at 127.0.0.1:'
+check 'started: none is left' is_not pgrep -f -- "node --device emulator:l4.2 --name s1"
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key \
+  --nodes "'$program' node --device nothing"
+check 'a command that fails: ends with 3' equal "$status" 3
+check 'a command that fails: its words are told' contains "$err" "nothing"
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key --nodes /no/such/program
+check 'a command that there is not: refused' equal "$status" 2
+try "$program" evolve "${small[@]}" --db x.db --nodes "$program node"
+check '--nodes without an address: refused' equal "$status" 2
+
 # Who is not to come, to a search that lasts until it is ended.
 listen guarded --space small.yaml --seed 1 --budget 1h --no-finals
 port=${where##*:}

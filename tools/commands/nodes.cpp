@@ -1,6 +1,9 @@
 #include "tools/commands/nodes.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -24,7 +27,8 @@ node::HubOptions hub_options(const NodeArguments& arguments) {
 
 std::string NodeArguments::words() const {
   if (!listens()) return {};
-  return fmt::format(" --listen {} --key {}", shell_word(listen), shell_word(key));
+  return fmt::format(" --listen {} --key {}{}", shell_word(listen), shell_word(key),
+                     start.empty() ? "" : " --nodes " + shell_word(start));
 }
 
 void add_node_options(CLI::App& command, NodeArguments& arguments) {
@@ -40,6 +44,12 @@ void add_node_options(CLI::App& command, NodeArguments& arguments) {
           "it is not there")
       ->type_name("FILE");
   command
+      .add_option(
+          "--nodes", arguments.start,
+          "of --listen: a command that starts the nodes, as in 'srun --overlap fa-tune node "
+          "--device cuda:all'; --connect and --key are put behind it")
+      ->type_name("COMMAND");
+  command
       .add_option("--grace", arguments.grace_s,
                   "of --listen: seconds that a search without any device left waits for one")
       ->capture_default_str()
@@ -49,11 +59,18 @@ void add_node_options(CLI::App& command, NodeArguments& arguments) {
 Nodes::Nodes(const NodeArguments& arguments) : hub_(hub_options(arguments)) {
   log_info("listens for nodes: {} node --connect {} --key {}", program_name(),
            to_text(hub_.address()), shell_word(arguments.key));
+  if (arguments.start.empty()) return;
+  const std::string key = std::filesystem::absolute(arguments.key).string();
+  starter_ = std::make_unique<NodeStarter>(
+      arguments.start,
+      std::vector<std::string>{"--connect", to_text(hub_.address()), "--key", key});
 }
 
 device::Device& Nodes::first() {
   const std::atomic<bool> never{false};
-  return *hub_.wait_for_first(never);
+  device::Device* const device = hub_.wait_for_first(starter_ ? starter_->failed() : never);
+  if (device == nullptr) throw MachineError("the command of --nodes failed before a node had come");
+  return *device;
 }
 
 device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
@@ -78,6 +95,8 @@ device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
 std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments) {
   if (arguments.listens() == arguments.key.empty())
     throw UserError("--listen HOST:PORT and --key FILE go together");
+  if (!arguments.start.empty() && !arguments.listens())
+    throw UserError("--nodes needs --listen HOST:PORT and --key FILE: an address that nodes reach");
   return arguments.listens() ? std::make_unique<Nodes>(arguments) : nullptr;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/node/hub.hpp"
 #include "engine/problem/problem.hpp"
+#include "tools/commands/node_starter.hpp"
 #include "tools/commands/session.hpp"
 
 namespace fa_tune::commands {
@@ -16,6 +17,7 @@ namespace fa_tune::commands {
 struct NodeArguments {
   std::string listen;
   std::string key;
+  std::string start;  // the command of --nodes
   double grace_s = 300;
 
   bool listens() const { return !listen.empty(); }
@@ -29,7 +31,7 @@ class Nodes {
  public:
   explicit Nodes(const NodeArguments& arguments);
 
-  // Waits for it.
+  // Waits for it. Throws MachineError where the command that starts nodes fails before one came.
   device::Device& first();
   // Gives their devices to the session, and where that has none of its own the reference kernel to
   // one of theirs. Waits for the first, if there is no other. Returns where more come from.
@@ -37,6 +39,7 @@ class Nodes {
                              const std::atomic<bool>* stop);
 
  private:
+  std::unique_ptr<NodeStarter> starter_;  // first: its nodes end when the hub has told them
   node::NodeHub hub_;
 };
 
