@@ -10,8 +10,8 @@
 #include "engine/node/lane.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
+#include "tests/engine/node/nodes.hpp"
 #include "tests/engine/node/pairs.hpp"
-#include "tests/engine/worker/workers.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
@@ -22,26 +22,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Patience short_patience() {
-  Patience patience;
-  patience.beat = 50ms;
-  patience.silence = 1000ms;
-  return patience;
-}
-
-std::unique_ptr<Device> open_emulator() {
-  worker::RemoteOptions options;
-  options.words = bad_worker({"--device", "l4"});
-  options.deadlines = worker::Deadlines::of_emulator();
-  options.deadlines.launch = 1500ms;
-  options.pauses = {0ms, 20ms};
-  return worker::open_remote(options);
-}
-
 // A node's end, which has said Hello to nobody in particular.
 class Node {
  public:
-  explicit Node(std::function<std::unique_ptr<Device>()> open = open_emulator)
+  explicit Node(std::function<std::unique_ptr<Device>()> open = [] { return open_emulator(); })
       : lane_(std::move(open), short_patience()) {
     auto [engine, node] = links();
     engine_ = engine;
