@@ -173,7 +173,10 @@ TEST_CASE("machines that are lost at any moment change nothing in what is found"
       return 1 + static_cast<int>(random.below(random.below(3) == 0 ? 10 : 600));
     });
     Kept kept;
-    const EvolveResult result = search(kept.store, {&machines.add(), &machines.add()}, &machines);
+    // With one, none is left after each.
+    std::vector<Device*> first = {&machines.add()};
+    if (round % 2 == 0) first.push_back(&machines.add());
+    const EvolveResult result = search(kept.store, first, &machines);
     CAPTURE(round);
     CHECK_FALSE(result.device_lost);
     CHECK_FALSE(result.interrupted);
