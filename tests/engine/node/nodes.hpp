@@ -12,7 +12,7 @@ inline node::Patience short_patience() {
   using namespace std::chrono_literals;
   node::Patience patience;
   patience.beat = 50ms;
-  patience.silence = 1000ms;
+  patience.silence = 2000ms;
   return patience;
 }
 
