@@ -81,7 +81,6 @@ void require(bool done) {
 
 TlsChannel::TlsChannel(int socket, Side side, const Key& key)
     : socket_(socket),
-      side_(side),
       key_(key),
       context_(SSL_CTX_new(side == Side::engine ? TLS_server_method() : TLS_client_method()),
                SSL_CTX_free),

@@ -53,7 +53,6 @@ class TlsChannel {
   std::expected<bool, std::string> fetch(Milliseconds most);
 
   int socket_;
-  Side side_;
   Key key_;
   std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
   std::unique_ptr<ssl_st, void (*)(ssl_st*)> tls_;
