@@ -103,6 +103,7 @@ int run(int argc, char** argv) {
   fa_tune::commands::Action action;
   fa_tune::commands::add_init(app, action);
   fa_tune::commands::add_evolve(app, action);
+  fa_tune::commands::add_node(app, action);
   fa_tune::commands::add_best(app, action);
   fa_tune::commands::add_export(app, action);
   fa_tune::commands::add_portfolio(app, action);

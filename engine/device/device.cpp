@@ -127,4 +127,6 @@ std::string_view modelled_gpu(std::string_view device_name) {
   return device_name;
 }
 
+std::string_view id_on_node(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+
 }  // namespace fa_tune::device

@@ -221,7 +221,7 @@ std::string too_large_to_cooperate(const std::string& kernel, std::uint64_t bloc
 Fault too_small(const ConstantData& data, std::size_t room);
 
 struct DeviceInfo {
-  std::string id;      // "cuda:0", "emulator:l4"
+  std::string id;      // "cuda:0", "emulator:l4"; of a node's behind its name: "n1/cuda:0"
   std::string name;    // "NVIDIA H100 80GB HBM3", "emulated NVIDIA L4"
   std::string arch;    // "sm_90": what to compile for
   std::string driver;  // version, empty for the emulator
@@ -236,6 +236,9 @@ struct DeviceInfo {
 // What an emulator's name begins with; the GPU whose model predicts its times comes behind it.
 inline constexpr std::string_view kEmulated = "emulated ";
 std::string_view modelled_gpu(std::string_view device_name);
+
+// The id without the node that the device is on.
+std::string_view id_on_node(std::string_view id);
 
 // A place where kernels run: a GPU or the emulator. Whatever in the engine uses a Device treats the
 // two alike. Not thread-safe: one thread owns a Device. Handles stay valid until released or

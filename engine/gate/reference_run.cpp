@@ -182,16 +182,21 @@ class DeviceReference final : public problem::ReferenceRunner {
   void run(const problem::ReferenceCall& call, const problem::Instance& instance,
            const problem::TakeResult& take) override {
     const std::lock_guard lock(mutex_);
-    if (stop_ != nullptr && *stop_)
-      throw Interrupted("interrupted while expected results were computed");
-    if (device_ == nullptr) device_ = make_device_();
     for (OutsideKills kills;;) {
+      if (stop_ != nullptr && *stop_)
+        throw Interrupted("interrupted while expected results were computed");
+      if (device_ == nullptr) device_ = make_device_();
       const std::size_t before = device_->deaths().size();
       try {
         const BoundKernel kernel{loaded(call, instance), call.launch, call.arguments};
         // Results are taken last, once.
         ReferenceLaunch(*device_, kernel, call, instance).results(take);
         return;
+      } catch (const DeviceGone&) {
+        // Whose device the kernels under test have is another matter.
+        if (!device_->lost()) throw;
+        kernels_.clear();
+        device_.reset();
       } catch (const MachineError&) {
         const auto deaths = device_->deaths();
         const bool killed =

@@ -1,6 +1,7 @@
 #include "engine/tuner/evolve.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/tuner/comparison/known_best.hpp"
 #include "engine/tuner/finals/finals.hpp"
+#include "engine/tuner/loop/device_wait.hpp"
 #include "engine/tuner/loop/proposer.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/tuner/loop/search_loop.hpp"
@@ -33,11 +35,13 @@ void require_one_kind(std::span<device::Device* const> devices) {
   }
 }
 
-// Each once: emulators of one profile are the same device.
+// Each once, whatever machine it is on: emulators of one profile are the same device.
 std::vector<std::string> ids_of(std::span<device::Device* const> devices) {
   std::vector<std::string> ids;
-  for (const device::Device* device : devices)
-    if (std::ranges::find(ids, device->info().id) == ids.end()) ids.push_back(device->info().id);
+  for (const device::Device* device : devices) {
+    const std::string id(device::id_on_node(device->info().id));
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+  }
   return ids;
 }
 
@@ -59,7 +63,7 @@ class Evolution {
             kernel::Compiler& compiler, db::Store& store, const EvolveOptions& options,
             EvolveListener& listener, const std::atomic<bool>& stop)
       : task_(task),
-        devices_(devices),
+        devices_(devices.begin(), devices.end()),
         info_(devices.front()->info()),
         compiler_(compiler),
         store_(store),
@@ -67,7 +71,15 @@ class Evolution {
         listener_(listener),
         stop_(stop),
         pool_(compiler, options.jobs, [this] { queue_.wake(); }),
-        policy_(options.policy) {}
+        policy_(options.policy),
+        usable_(devices_) {
+    if (options.supply != nullptr) options.supply->on_arrival([this] { queue_.wake(); });
+  }
+  ~Evolution() {
+    if (options_.supply != nullptr) options_.supply->on_arrival({});
+  }
+  Evolution(const Evolution&) = delete;
+  Evolution& operator=(const Evolution&) = delete;
 
   EvolveResult run() {
     require_one_kind(devices_);
@@ -87,26 +99,51 @@ class Evolution {
  private:
   void go() {
     begin();
-    device::Device* device = search();
+    search();
     fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     result_.finals_left = !options_.finals;
-    if (device != nullptr && !result_.interrupted && result_.trouble.empty() &&
-        !result_.finals_left) {
-      result_.interrupted =
-          !run_finals(task_, *device, pool_, options_.emulator, store_, result_.run, seed_,
-                      options_.final_suites, listener_, stop_);
-      result_.device_lost = device->lost();
+    if (goes_on() && options_.finals) {
+      on_a_device([this](device::Device& device) {
+        const bool held = run_finals(task_, device, pool_, options_.emulator, store_, result_.run,
+                                     seed_, options_.final_suites, listener_, stop_);
+        result_.interrupted = !held && !device.lost();
+      });
     }
-    if (device != nullptr && !result_.interrupted && result_.trouble.empty() && !device->lost())
-      see_known_best(*device);
+    if (goes_on() && !usable_.empty()) see_known_best(*usable_.front());
     fault_point("finals_over");
     store_.record_insights(
         result_.run,
         report::insight_rows(report::insights_of(store_, result_.run), to_text(info_.times)));
-    const bool done = !result_.interrupted && !result_.finals_left && !result_.device_lost &&
-                      result_.trouble.empty();
+    const bool done = goes_on() && !result_.finals_left;
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
+  }
+
+  bool goes_on() const {
+    return !result_.interrupted && !result_.device_lost && result_.trouble.empty();
+  }
+
+  // Has a device that is left do it, and another from the beginning where that one is lost over it.
+  // Where none is left the run ends as one that can be resumed.
+  void on_a_device(const std::function<void(device::Device&)>& work) {
+    for (;;) {
+      while (!usable_.empty() && !usable_.front()->ready()) usable_.erase(usable_.begin());
+      if (usable_.empty() && options_.supply != nullptr) {
+        usable_ = wait_for_devices(*options_.supply, queue_, listener_, stop_);
+        devices_.insert(devices_.end(), usable_.begin(), usable_.end());
+      }
+      if (usable_.empty()) {
+        (stop_ ? result_.interrupted : result_.device_lost) = true;
+        return;
+      }
+      device::Device& device = *usable_.front();
+      try {
+        work(device);
+      } catch (const DeviceGone&) {
+        if (!device.lost()) throw;
+      }
+      if (!device.lost()) return;
+    }
   }
 
   void see_known_best(device::Device& device) {
@@ -186,8 +223,10 @@ class Evolution {
   void time_plain(gate::TruthCache& truth) {
     if (stop_ || store_.plain_kernel(result_.run)) return;
     if (task_.problem->plain_kernel() != nullptr) listener_.on_wait("the plain kernel");
-    const auto plain =
-        time_plain_kernel(task_, *devices_.front(), pool_, truth, TrialSeeds::of(seed_).timing);
+    std::optional<db::PlainKernelRow> plain;
+    on_a_device([&](device::Device& device) {
+      plain = time_plain_kernel(task_, device, pool_, truth, TrialSeeds::of(seed_).timing);
+    });
     if (!plain) return;
     store_.record_plain_kernel(result_.run, *plain);
     if (plain->time)
@@ -196,8 +235,7 @@ class Evolution {
       log_warning("the plain kernel was not timed: {}", plain->message);
   }
 
-  // A device for the finals, or nullptr if none is left.
-  device::Device* search() {
+  void search() {
     const auto strategy = search::make_strategy(
         strategy_,
         {.space = task_.space, .seed = seed_, .earlier = load_prior_runs(store_, task_, earlier_)});
@@ -214,27 +252,30 @@ class Evolution {
                      .listener = listener_,
                      .stop = stop_,
                      .strategy = *strategy,
-                     .proposer = proposer_.get()},
+                     .proposer = proposer_.get(),
+                     .supply = options_.supply},
                     result_.run, policy_, seed_);
     const auto before = joules_of(devices_);
     loop.run();
     const auto after = joules_of(devices_);
     result_.counts = loop.counts();
     result_.breakdown = loop.breakdown();
-    if (before && after) result_.breakdown.joules = *after - *before;
+    // What those drew that came later is not known.
+    if (before && after && result_.breakdown.devices.size() == devices_.size())
+      result_.breakdown.joules = *after - *before;
     result_.interrupted = loop.interrupted();
     result_.trouble = loop.trouble();
-    device::Device* device = loop.usable();
-    result_.device_lost = device == nullptr;
+    usable_ = loop.usable();
+    // Where more may come, the finals are for those.
+    result_.device_lost = usable_.empty() && (options_.supply == nullptr || loop.has_more());
     if (result_.breakdown.trials > 0)
       store_.record_session(result_.run, {nlohmann::json(result_.breakdown.devices).dump(),
                                           to_json(result_.breakdown).dump()});
-    return device;
   }
 
   const TuningTask& task_;
-  std::span<device::Device* const> devices_;
-  const device::DeviceInfo& info_;  // of the first; the others are of its kind
+  std::vector<device::Device*> devices_;  // that the search begins with
+  const device::DeviceInfo& info_;        // of the first; the others are of its kind
   kernel::Compiler& compiler_;
   db::Store& store_;
   const EvolveOptions& options_;
@@ -246,6 +287,7 @@ class Evolution {
   std::unique_ptr<search::ProposerArm> proposer_;
   EvolveResult result_;
   BatchPolicy policy_;
+  std::vector<device::Device*> usable_;  // as far as is known
   std::string strategy_;
   std::uint64_t seed_ = 0;
   std::vector<PriorRun> earlier_;

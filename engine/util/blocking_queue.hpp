@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -24,6 +25,13 @@ class BlockingQueue {
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !items_.empty(); });
+    return take_front();
+  }
+
+  // The same, but it waits no longer than this.
+  std::optional<T> pop_within(std::chrono::milliseconds most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, most, [this] { return closed_ || !items_.empty(); });
     return take_front();
   }
 

@@ -25,6 +25,12 @@ struct OutOfMemory : MachineError {
   using MachineError::MachineError;
 };
 
+// A device is gone with the machine that it is in, or the way there is cut. It says nothing of what
+// ran there: another device can do it.
+struct DeviceGone : MachineError {
+  using MachineError::MachineError;
+};
+
 // Somebody asked for the end while work of seconds was under way; what was begun is dropped, what
 // was finished is kept.
 struct Interrupted : std::runtime_error {

@@ -3,11 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "engine/kernel/compile/compile_cache.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/serializer.hpp"
+#include "engine/worker/variant_frame.hpp"
 
 // The serializer finds these in its own namespace.
 namespace fa_tune::wire {
@@ -117,6 +116,7 @@ void fields(auto& archive, Time& time) { archive(time.launch, time.plan); }
 void fields(auto& archive, Step& step) { archive(step.writes, step.launch, step.reads); }
 void fields(auto&, Energy&) {}
 void fields(auto& archive, Fill& fill) { archive(fill.fills); }
+void fields(auto& archive, Incumbent& incumbent) { archive(incumbent.us); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
@@ -130,51 +130,19 @@ void fields(auto& archive, Joules& joules) { archive(joules.known, joules.joules
 void fields(auto& archive, Faulted& faulted) { archive(faulted.fault, faulted.ends); }
 void fields(auto& archive, Failed& failed) { archive(failed.whose, failed.text); }
 
-namespace {
-
-template <typename Message>
-std::string encode(const Message& message, std::uint32_t first) {
-  wire::Putter putter;
-  std::visit([&putter](const auto& one) { putter(one); }, message);
-  return encode_frame(first + static_cast<std::uint32_t>(message.index()), putter.take());
-}
-
-template <typename Message, std::size_t... i>
-bool read(Message& message, std::size_t index, std::string_view payload,
-          std::index_sequence<i...>) {
-  wire::Getter getter(payload);
-  ((index == i ? getter(message.template emplace<i>()) : void()), ...);
-  return getter.good();
-}
-
-template <typename Message>
-std::expected<Message, std::string> decode(const Frame& frame, std::uint32_t first,
-                                           const char* what) {
-  constexpr std::size_t count = std::variant_size_v<Message>;
-  if (frame.kind < first || frame.kind - first >= count)
-    return std::unexpected(fmt::format("no {} is of kind {}", what, frame.kind));
-  Message message;
-  if (!read(message, frame.kind - first, frame.payload, std::make_index_sequence<count>{}))
-    return std::unexpected(fmt::format("{} bytes that are no {} of kind {}", frame.payload.size(),
-                                       what, frame.kind - first));
-  return message;
-}
-
-}  // namespace
-
 bool is_answered(const Request& request) {
   return !std::holds_alternative<Unload>(request) && !std::holds_alternative<Release>(request) &&
-         !std::holds_alternative<Fill>(request);
+         !std::holds_alternative<Fill>(request) && !std::holds_alternative<Incumbent>(request);
 }
 
-std::string encode(const Request& request) { return encode(request, 0); }
-std::string encode(const Answer& answer) { return encode(answer, kFirstAnswer); }
+std::string encode(const Request& request) { return encode_variant(request, 0); }
+std::string encode(const Answer& answer) { return encode_variant(answer, kFirstAnswer); }
 
 std::expected<Request, std::string> decode_request(const Frame& frame) {
-  return decode<Request>(frame, 0, "request");
+  return decode_variant<Request>(frame, 0, "request");
 }
 std::expected<Answer, std::string> decode_answer(const Frame& frame) {
-  return decode<Answer>(frame, kFirstAnswer, "answer");
+  return decode_variant<Answer>(frame, kFirstAnswer, "answer");
 }
 
 void throw_failed(const Failed& failed) {

@@ -15,7 +15,7 @@
 namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 8;
+constexpr std::uint32_t kVersion = 9;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {
@@ -70,10 +70,14 @@ struct Energy {};
 struct Fill {
   std::vector<device::BufferFill> fills;
 };
+// For who keeps deadlines of its own.
+struct Incumbent {
+  double us = 0;
+};
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
-                             Exchange, Step, Energy, Fill>;
+                             Exchange, Step, Energy, Fill, Incumbent>;
 
-// Unload, Release and Fill are not: whoever asks for them has nothing to wait for. What goes wrong
+// Unload, Release, Fill and Incumbent are not: whoever asks for them has nothing to wait for. What goes wrong
 // in one is the answer to the next request that has one.
 bool is_answered(const Request& request);
 

@@ -112,7 +112,7 @@ std::unique_ptr<kernel::Compiler> open_nvrtc_in_worker(
 
 std::vector<device::DeviceInfo> list_gpus_in_worker() {
   constexpr std::chrono::seconds kDeadline{60};
-  WorkerSession session(worker_words({"--list"}));
+  ProcessSession session(worker_words({"--list"}));
   auto answer = session.greet(kDeadline);
   if (!answer) return {};
   auto* found = std::get_if<message::GpusFound>(&*answer);

@@ -12,7 +12,7 @@
 namespace fa_tune::worker {
 namespace {
 
-using SessionPtr = std::unique_ptr<WorkerSession>;
+using SessionPtr = std::unique_ptr<ProcessSession>;
 
 class RemoteCompiler final : public kernel::Compiler {
  public:
@@ -54,10 +54,10 @@ class RemoteCompiler final : public kernel::Compiler {
 
  private:
   std::pair<SessionPtr, std::string> start() const {
-    auto session = std::make_unique<WorkerSession>(options_.words);
+    auto session = std::make_unique<ProcessSession>(options_.words);
     auto answer = session->greet(options_.start);
     for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
-      session = std::make_unique<WorkerSession>(options_.words);
+      session = std::make_unique<ProcessSession>(options_.words);
       answer = session->greet(options_.start);
     }
     if (!answer) throw MachineError("the compiler's process: " + answer.error().text);

@@ -26,7 +26,7 @@ class RemoteDevice final : public device::Device {
   explicit RemoteDevice(const RemoteOptions& options)
       : deadlines_(options.deadlines),
         parks_buffers_(options.parks_buffers),
-        worker_(options, window_.file()),
+        worker_(options, window_),
         lease_(worker_.info().uuid) {}
 
   const device::DeviceInfo& info() const override { return worker_.info(); }
@@ -38,8 +38,12 @@ class RemoteDevice final : public device::Device {
   // A worker that ends over it is no trouble of a kernel's.
   std::optional<double> joules() override {
     if (!worker_.ready()) return std::nullopt;
-    const auto told = worker().ask<message::Joules>(message::Energy{}, deadlines_.copy, "energy");
-    return told && told->known ? std::optional(told->joules) : std::nullopt;
+    try {
+      const auto told = worker().ask<message::Joules>(message::Energy{}, deadlines_.copy, "energy");
+      return told && told->known ? std::optional(told->joules) : std::nullopt;
+    } catch (const DeviceGone&) {
+      return std::nullopt;
+    }
   }
   bool ready() override { return worker_.ready(); }
   bool renew() override { return worker_.renew(); }
@@ -261,6 +265,11 @@ class RemoteDevice final : public device::Device {
     fills_.fills.push_back(fill);
   }
   WorkerSupervisor& worker() {
+    const std::pair now(worker_.generation(), incumbent_us_);
+    if (told_incumbent_ != now && incumbent_us_ > 0 && worker_.is_here(now.first)) {
+      worker_.tell(message::Incumbent{incumbent_us_});
+      told_incumbent_ = now;
+    }
     if (!fills_.fills.empty() && worker_.is_here(fills_generation_)) worker_.tell(fills_);
     fills_.fills.clear();
     return worker_;
@@ -360,13 +369,16 @@ class RemoteDevice final : public device::Device {
   }
 
   std::expected<RemoteBuffer, device::Fault> find(device::BufferHandle buffer) const {
-    if (lost()) return std::unexpected(worker_.lost_fault());
+    if (lost()) {
+      worker_.throw_if_disturbed();
+      return std::unexpected(worker_.lost_fault());
+    }
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end())
       return std::unexpected(
           device::Fault{device::FaultKind::out_of_bounds, "a buffer that was released"});
     if (!worker_.is_here(found->second.generation)) {
-      worker_.throw_if_killed();
+      worker_.throw_if_disturbed();
       return std::unexpected(
           device::Fault{device::FaultKind::gone, "a buffer that went with the process it was in"});
     }
@@ -386,6 +398,7 @@ class RemoteDevice final : public device::Device {
   // Held while something runs there, from before the deadline of the request on.
   device::GpuLease lease_;
   double incumbent_us_ = 0;
+  std::pair<int, double> told_incumbent_;  // the worker that was told, and what
   std::uint64_t last_handle_ = 0;
   std::vector<std::string> notes_;  // of launches, which nobody has taken
   std::map<device::KernelHandle, Kernel> kernels_;

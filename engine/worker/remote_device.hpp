@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "engine/device/device.hpp"
 
 namespace fa_tune::worker {
+
+class WorkerSession;
+class Window;
 
 // How long the engine waits for each answer of a device's worker.
 struct Deadlines {
@@ -40,6 +44,9 @@ struct RemoteOptions {
   // Program and arguments that start the worker (worker_words), which gets `--health` besides when
   // it follows one that died.
   std::vector<std::string> words;
+  // Where it is no process of this machine's: opens a session with it, and `words` mean nothing.
+  // `follows`: it takes the place of one that died. Tensors come from `window` and go there.
+  std::function<std::unique_ptr<WorkerSession>(bool follows, const Window& window)> open = {};
   Deadlines deadlines;
   // Keeps buffers that are released, wiped, for the next of the same size. Not for an emulator,
   // which knows what nobody has written yet and what is no more.
@@ -56,6 +63,8 @@ struct RemoteOptions {
 // the device still computes. If that fails again and again the device is lost(). What was loaded is
 // loaded again when it is next used. Of a GPU it holds the lease (gpu_lease.hpp) while kernels run
 // there: for itself alone while a clock runs.
+//
+// What a device of another machine is asked when that is gone throws DeviceGone.
 //
 // Throws what the worker throws when it opens the device: UserError, MachineError. MachineError
 // also where the worker itself cannot be started.

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "engine/util/error.hpp"
+#include "engine/worker/device_service.hpp"
 #include "engine/worker/sandbox.hpp"
 #include "engine/worker/shared_window.hpp"
 #include "engine/worker/worker_main.hpp"
@@ -97,96 +98,6 @@ void check_health(device::Device& device) {
 // The engine gives it as the first file after the standard three.
 constexpr int kWindowFile = 3;
 
-// One device and the requests it is asked.
-class DeviceService {
- public:
-  DeviceService(device::Device& device, const Window& window) : device_(device), window_(window) {}
-
-  message::Answer answer(const message::Request& request) {
-    return answer_to([&] { return std::visit([this](const auto& r) { return on(r); }, request); });
-  }
-
- private:
-  using Answer = message::Answer;
-
-  Answer faulted(device::Fault fault) const {
-    return message::Faulted{std::move(fault), device_.lost()};
-  }
-  Answer done_or(std::expected<void, device::Fault> outcome) const {
-    if (outcome) return message::Done{device_.take_notes()};
-    return faulted(std::move(outcome.error()));
-  }
-  std::span<std::byte> piece(std::uint64_t at, std::uint64_t bytes) const {
-    if (at > Window::kBytes || bytes > Window::kBytes - at)
-      throw std::out_of_range("a piece that is not inside the window");
-    return window_.bytes().subspan(at, bytes);
-  }
-
-  Answer on(const message::Load& load) {
-    auto kernel = device_.load(load.image);
-    if (!kernel) return faulted(std::move(kernel.error()));
-    return message::Loaded{*kernel};
-  }
-  Answer on(const message::Unload& unload) {
-    device_.unload(unload.kernel);
-    return message::Done{};
-  }
-  Answer on(const message::Allocate& allocate) {
-    message::Allocated allocated{device_.allocate(allocate.bytes), 0};
-    const device::Argument address = device_.address(allocated.buffer, 0);
-    const auto& bytes = std::get<std::vector<std::byte>>(address);
-    std::memcpy(&allocated.address, bytes.data(), sizeof allocated.address);
-    return allocated;
-  }
-  Answer on(const message::Release& release) {
-    device_.release(release.buffer);
-    return message::Done{};
-  }
-  Answer on(const message::Write& write) {
-    return done_or(device_.write(write.buffer, write.offset, piece(0, write.bytes)));
-  }
-  Answer on(const message::Read& read) {
-    return done_or(device_.read(read.buffer, read.offset, piece(0, read.bytes)));
-  }
-  Answer on(const message::Step& step) {
-    std::vector<device::BufferWrite> writes;
-    for (std::uint64_t at = 0; const message::Write& write : step.writes) {
-      writes.push_back({write.buffer, write.offset, piece(at, write.bytes)});
-      at += write.bytes;
-    }
-    std::vector<device::BufferRead> reads;
-    for (std::uint64_t at = 0; const message::Read& read : step.reads) {
-      reads.push_back({read.buffer, read.offset, piece(at, read.bytes)});
-      at += read.bytes;
-    }
-    return done_or(device_.launch_between(writes, step.launch, reads));
-  }
-  Answer on(const message::Map& map) {
-    auto mapped = device_.tensor_map(map.map);
-    if (!mapped) return faulted(std::move(mapped.error()));
-    return message::Mapped{std::get<std::vector<std::byte>>(*mapped)};
-  }
-  Answer on(const message::Run& run) { return done_or(device_.launch(run.launch)); }
-  Answer on(const message::Exchange& exchange) {
-    return done_or(device_.launch_exchanging(exchange.launch, exchange.ahead, exchange.restore,
-                                             exchange.copies));
-  }
-  Answer on(const message::Time& time) {
-    auto timing = device_.time(time.launch, time.plan);
-    if (!timing) return faulted(std::move(timing.error()));
-    return std::move(*timing);
-  }
-  Answer on(const message::Fill& fill) { return done_or(device_.fill(fill.fills)); }
-  Answer on(const message::Energy&) {
-    const auto joules = device_.joules();
-    return message::Joules{joules.has_value(), joules.value_or(0)};
-  }
-  Answer on(const message::Compile&) { throw std::logic_error("a device compiles nothing"); }
-
-  device::Device& device_;
-  const Window& window_;
-};
-
 }  // namespace
 
 int serve_device(WorkerEnd& end, const DeviceWork& work) {
@@ -204,18 +115,12 @@ int serve_device(WorkerEnd& end, const DeviceWork& work) {
   });
   end.send(opened);
   if (std::holds_alternative<message::Failed>(opened)) return 0;
-  DeviceService service(*device, *window);
-  std::optional<message::Answer> unsaid;
+  DeviceService service(*device, window->bytes());
   while (const auto request = end.receive()) {
-    message::Answer answer = service.answer(*request);
-    const bool trouble = !std::holds_alternative<message::Done>(answer);
-    if (!message::is_answered(*request)) {
-      if (trouble && !unsaid) unsaid = std::move(answer);
-      continue;
-    }
-    if (unsaid) answer = std::move(*std::exchange(unsaid, std::nullopt));
-    end.send(answer);
-    const auto* faulted = std::get_if<message::Faulted>(&answer);
+    const auto answer = service.answer(*request);
+    if (!answer) continue;
+    end.send(*answer);
+    const auto* faulted = std::get_if<message::Faulted>(&*answer);
     if (faulted != nullptr && faulted->ends) break;
   }
   return 0;

@@ -49,10 +49,10 @@ void repeat_sandbox_log(std::string_view text) {
 
 }  // namespace
 
-WorkerSession::WorkerSession(const std::vector<std::string>& words, std::vector<int> given)
+ProcessSession::ProcessSession(const std::vector<std::string>& words, std::vector<int> given)
     : process_(start_lasting(words, given)) {}
 
-WorkerSession::~WorkerSession() {
+ProcessSession::~ProcessSession() {
   if (over_) return;
   process_->in().close();
   const auto until = Clock::now() + kFarewell;
@@ -63,21 +63,21 @@ WorkerSession::~WorkerSession() {
   }
 }
 
-std::expected<message::Answer, WorkerTrouble> WorkerSession::ask(const message::Request& request,
-                                                                 Milliseconds deadline) {
+std::expected<message::Answer, WorkerTrouble> ProcessSession::ask(const message::Request& request,
+                                                                  Milliseconds deadline) {
   if (over_) return std::unexpected(WorkerTrouble{WorkerTrouble::Kind::died, "it has ended"});
   unsent_ += encode(request);
   return receive(deadline);
 }
 
-void WorkerSession::tell(const message::Request& request) {
+void ProcessSession::tell(const message::Request& request) {
   if (over_) return;
   unsent_ += encode(request);
   exchange(0);
 }
 
 // True if something came or went.
-bool WorkerSession::exchange(int milliseconds) {
+bool ProcessSession::exchange(int milliseconds) {
   if (!unsent_.empty()) unsent_.erase(0, process_->in().write(unsent_));
   if (!process_->in().open()) unsent_.clear();
   std::array<pollfd, 3> ends{pollfd{process_->out().file(), POLLIN, 0},
@@ -93,7 +93,7 @@ bool WorkerSession::exchange(int milliseconds) {
   return true;
 }
 
-void WorkerSession::read_errors() {
+void ProcessSession::read_errors() {
   static const bool repeats = logs_refused_calls();
   std::string piece;
   process_->error().read(piece);
@@ -102,7 +102,7 @@ void WorkerSession::read_errors() {
   if (errors_.size() > kErrorsKept) errors_.erase(0, errors_.size() - kErrorsKept);
 }
 
-std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Milliseconds deadline) {
+std::expected<message::Answer, WorkerTrouble> ProcessSession::receive(Milliseconds deadline) {
   using Kind = WorkerTrouble::Kind;
   const auto until = Clock::now() + deadline;
   for (int stopped = 0;;) {
@@ -126,7 +126,7 @@ std::expected<message::Answer, WorkerTrouble> WorkerSession::receive(Millisecond
 }
 
 // Whoever stopped it, it says nothing of what the worker was about.
-WorkerTrouble WorkerSession::end_stopped() {
+WorkerTrouble ProcessSession::end_stopped() {
   WorkerTrouble trouble =
       end(WorkerTrouble::Kind::stopped, "it was stopped by a signal (SIGSTOP), and not by fa-tune");
   if (trouble.kind != WorkerTrouble::Kind::stopped) return trouble;
@@ -135,7 +135,7 @@ WorkerTrouble WorkerSession::end_stopped() {
   return trouble;
 }
 
-WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& what) {
+WorkerTrouble ProcessSession::end(WorkerTrouble::Kind kind, const std::string& what) {
   const Stopwatch watch;
   over_ = true;
   if (kind == WorkerTrouble::Kind::died) {
@@ -158,7 +158,7 @@ WorkerTrouble WorkerSession::end(WorkerTrouble::Kind kind, const std::string& wh
           process_->killed_from_outside()};
 }
 
-std::string WorkerSession::last_words() const {
+std::string ProcessSession::last_words() const {
   const std::size_t last = errors_.find_last_not_of('\n');
   if (last == std::string::npos) return {};
   const std::size_t feed = errors_.rfind('\n', last);

@@ -31,37 +31,51 @@ struct WorkerTrouble {
     babbled,  // it said what is no answer
     stuck,    // like hung, and not even SIGKILL has ended it
     stopped,  // by a signal from outside, and nobody let it go on
+    gone,     // with the machine that it was on, or the way there
   };
   Kind kind = Kind::died;
   std::string text;     // one line
   bool killed = false;  // by SIGKILL, which did not come from here; or stopped
 };
 
-// The engine's end of one worker process: a request, an answer, a deadline kept here. Nothing that
-// the worker does can make a call last longer than its deadline and a second, or memory grow beyond
-// a frame's: what it writes to its standard error is read and, but for its last words, forgotten.
+// The engine's end of one worker, wherever that is: a request, an answer, a deadline kept here.
 class WorkerSession {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  // Starts `words` with `given` as its files 3, 4, ... Throws UserError where that cannot be.
-  explicit WorkerSession(const std::vector<std::string>& words, std::vector<int> given = {});
-  // Lets it end by itself, for a moment; then it is killed.
-  ~WorkerSession();
-  WorkerSession(const WorkerSession&) = delete;
-  WorkerSession& operator=(const WorkerSession&) = delete;
+  virtual ~WorkerSession() = default;
 
   // The worker's first words. To be called once, before anything is asked.
-  std::expected<message::Answer, WorkerTrouble> greet(Milliseconds deadline) {
+  virtual std::expected<message::Answer, WorkerTrouble> greet(Milliseconds deadline) = 0;
+  virtual std::expected<message::Answer, WorkerTrouble> ask(const message::Request& request,
+                                                            Milliseconds deadline) = 0;
+  // A request that is not answered. If the worker has ended it is forgotten.
+  virtual void tell(const message::Request& request) = 0;
+  // Whether it has ended by itself since it was last asked; and how.
+  virtual bool ended() = 0;
+  virtual WorkerTrouble settle() = 0;
+};
+
+// A worker that is a process of this machine. Nothing that it does can make a call last longer than
+// its deadline and a second, or memory grow beyond a frame's: what it writes to its standard error
+// is read and, but for its last words, forgotten.
+class ProcessSession final : public WorkerSession {
+ public:
+  // Starts `words` with `given` as its files 3, 4, ... Throws UserError where that cannot be.
+  explicit ProcessSession(const std::vector<std::string>& words, std::vector<int> given = {});
+  // Lets it end by itself, for a moment; then it is killed.
+  ~ProcessSession() override;
+  ProcessSession(const ProcessSession&) = delete;
+  ProcessSession& operator=(const ProcessSession&) = delete;
+
+  std::expected<message::Answer, WorkerTrouble> greet(Milliseconds deadline) override {
     return receive(deadline);
   }
   std::expected<message::Answer, WorkerTrouble> ask(const message::Request& request,
-                                                    Milliseconds deadline);
-  // A request that is not answered. If the worker has ended it is forgotten.
-  void tell(const message::Request& request);
-  // Whether it has ended by itself since it was last asked; and how.
-  bool ended() const { return over_ || process_->ended(); }
-  WorkerTrouble settle() { return end(WorkerTrouble::Kind::died, ""); }
+                                                    Milliseconds deadline) override;
+  void tell(const message::Request& request) override;
+  bool ended() override { return over_ || process_->ended(); }
+  WorkerTrouble settle() override { return end(WorkerTrouble::Kind::died, ""); }
   // How long it took to end after trouble was found: for those who want it in bounds.
   Milliseconds ending() const { return ending_; }
 

@@ -7,6 +7,7 @@
 
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
+#include "engine/worker/shared_window.hpp"
 
 namespace fa_tune::worker {
 
@@ -21,7 +22,7 @@ bool has_handles(const message::Request& request) {
 
 }  // namespace
 
-WorkerSupervisor::WorkerSupervisor(RemoteOptions options, int window)
+WorkerSupervisor::WorkerSupervisor(RemoteOptions options, const Window& window)
     : options_(std::move(options)), window_(window) {
   if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
 }
@@ -50,22 +51,26 @@ void WorkerSupervisor::tell(const message::Request& request) noexcept {
 std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
     const message::Request& request, Milliseconds deadline, const char* doing) {
   const int before = session_ ? generation_ : 0;
-  if (!ready()) return std::unexpected(lost_fault());
+  if (!ready()) {
+    throw_if_disturbed();
+    return std::unexpected(lost_fault());
+  }
   // Its handles are those of a worker that has ended since, and may mean other things now.
   if (before != 0 && generation_ != before && has_handles(request)) {
-    throw_if_killed();
+    throw_if_disturbed();
     return std::unexpected(deaths_.back());
   }
   auto answer = session_->ask(request, deadline);
   if (!answer) {
     device::Fault fault = ended(answer.error(), doing);
-    throw_if_killed();
+    throw_if_disturbed();
     return std::unexpected(std::move(fault));
   }
   if (auto* faulted = std::get_if<message::Faulted>(&*answer)) {
     if (faulted->ends) {
       session_.reset();
       deaths_.push_back(faulted->fault);
+      throw_if_disturbed();
     }
     return std::unexpected(std::move(faulted->fault));
   }
@@ -77,22 +82,31 @@ std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
   return std::move(*answer);
 }
 
-void WorkerSupervisor::throw_if_killed() const {
+void WorkerSupervisor::throw_if_disturbed() const {
+  if (gone_) throw DeviceGone(lost_because_);
   if (!deaths_.empty() && deaths_.back().kind == device::FaultKind::killed)
     throw MachineError(fmt::format("{}: {}", info_.id, deaths_.back().message));
+}
+
+std::unique_ptr<WorkerSession> WorkerSupervisor::open_session() const {
+  const bool follows = generation_ > 0;
+  if (options_.open) return options_.open(follows, window_);
+  auto words = options_.words;
+  if (follows) words.emplace_back("--health");
+  return std::make_unique<ProcessSession>(words, std::vector<int>{window_.file()});
 }
 
 // A new worker. What is wrong, in one line, if there is none; what it threw is thrown the first
 // time, when there has been none before.
 std::optional<std::string> WorkerSupervisor::start() {
-  auto words = options_.words;
-  if (generation_ > 0) words.emplace_back("--health");
-  auto session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
+  auto session = open_session();
   auto answer = session->greet(options_.deadlines.start);
   for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
-    session = std::make_unique<WorkerSession>(words, std::vector<int>{window_});
+    session = open_session();
     answer = session->greet(options_.deadlines.start);
   }
+  if (!answer && answer.error().kind == WorkerTrouble::Kind::gone && generation_ > 0)
+    ended(answer.error(), "start");
   if (!answer) return answer.error().text;
   if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
     if (generation_ == 0) message::throw_failed(*failed);
@@ -115,25 +129,30 @@ void WorkerSupervisor::restart() {
     std::this_thread::sleep_for(pause);
     try {
       const auto failed = start();
-      if (!failed) return;
+      if (!failed || lost()) return;
       trouble = *failed;
     } catch (const std::runtime_error& error) {
       trouble = error.what();  // no process could be started
     }
     log_debug("{}: a new worker does not start: {}", info_.id, trouble);
   }
-  lost_because_ = fmt::format("{} is set aside: {} workers in a row did not start: {}", info_.id,
-                              options_.pauses.size(), trouble);
+  set_aside(fmt::format("{} workers in a row did not start: {}", options_.pauses.size(), trouble));
+}
+
+void WorkerSupervisor::set_aside(const std::string& because) {
+  lost_because_ = fmt::format("{} is set aside: {}", info_.id, because);
   log_warning("{}", lost_because_);
 }
 
 // What the worker was about when it ended makes the Fault.
 device::Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* doing) {
   session_.reset();
-  if (trouble.kind == WorkerTrouble::Kind::stuck) {
-    lost_because_ = fmt::format("{} is set aside: {}", info_.id, trouble.text);
-    log_warning("{}", lost_because_);
+  if (trouble.kind == WorkerTrouble::Kind::gone) {
+    gone_ = true;
+    set_aside(trouble.text);
+    return lost_fault();
   }
+  if (trouble.kind == WorkerTrouble::Kind::stuck) set_aside(trouble.text);
   const bool late =
       trouble.kind == WorkerTrouble::Kind::hung || trouble.kind == WorkerTrouble::Kind::stuck;
   const auto kind = trouble.killed ? device::FaultKind::killed

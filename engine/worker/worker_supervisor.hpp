@@ -22,8 +22,8 @@ class WorkerSupervisor {
   using Milliseconds = Deadlines::Milliseconds;
 
   // Starts the first, with `window` as its file 3. Throws what it throws when it opens the device,
-  // and MachineError where it cannot be started.
-  WorkerSupervisor(RemoteOptions options, int window);
+  // and MachineError where it cannot be started. The window must outlive it.
+  WorkerSupervisor(RemoteOptions options, const Window& window);
 
   const device::DeviceInfo& info() const { return info_; }
   bool lost() const { return !lost_because_.empty(); }
@@ -39,7 +39,7 @@ class WorkerSupervisor {
   bool ready();
   bool renew();
 
-  // A request, and the answer it must have. `doing` is for messages. Throws as throw_if_killed.
+  // A request, and the answer it must have. `doing` is for messages. Throws as throw_if_disturbed.
   template <typename Wanted>
   std::expected<Wanted, device::Fault> ask(const message::Request& request, Milliseconds deadline,
                                            const char* doing) {
@@ -48,9 +48,9 @@ class WorkerSupervisor {
     if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
     return std::unexpected(babbled("it answered another question", doing));
   }
-  // Throws MachineError if the last worker to end was killed from outside: what comes of that says
-  // nothing of a kernel.
-  void throw_if_killed() const;
+  // Throws if what comes now says nothing of a kernel: MachineError if the last worker to end was
+  // killed from outside, DeviceGone if the machine that it was on is gone.
+  void throw_if_disturbed() const;
   // One that has no answer, if there is a worker. Throws nothing: it is for destructors.
   void tell(const message::Request& request) noexcept;
 
@@ -58,20 +58,23 @@ class WorkerSupervisor {
   // Neither Faulted nor Failed.
   std::expected<message::Answer, device::Fault> answer_to(const message::Request& request,
                                                           Milliseconds deadline, const char* doing);
+  std::unique_ptr<WorkerSession> open_session() const;
   std::optional<std::string> start();
   void restart();
+  void set_aside(const std::string& because);
   device::Fault ended(const WorkerTrouble& trouble, const char* doing);
   device::Fault babbled(const std::string& what, const char* doing) {
     return ended({WorkerTrouble::Kind::babbled, what}, doing);
   }
 
   RemoteOptions options_;
-  int window_;
+  const Window& window_;
   device::DeviceInfo info_;
   std::unique_ptr<WorkerSession> session_;
   int generation_ = 0;
   std::vector<device::Fault> deaths_;
   std::string lost_because_;
+  bool gone_ = false;  // and not at a fault of its own
 };
 
 }  // namespace fa_tune::worker

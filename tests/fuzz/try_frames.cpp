@@ -79,7 +79,8 @@ std::vector<message::Request> sample_requests() {
                     sample_launch(),
                     {{BufferHandle{3}, 64, 128}}},
       message::Energy{},
-      message::Fill{sample_changes().fills}};
+      message::Fill{sample_changes().fills},
+      message::Incumbent{12.5}};
 }
 
 std::vector<message::Answer> sample_answers() {

@@ -64,7 +64,7 @@ offered bash 'evolve --space l4' "$(offers_bash 'fa-tune evolve --space l4')" 'l
 offered bash 'evolve --device emulator:h2' "$(offers_bash 'fa-tune evolve --device emulator:h2')" 'h200 '
 offered bash 'verify w' "$(offers_bash 'fa-tune verify w')" 'winner.cu '
 offered bash 'export --out w' "$(offers_bash 'fa-tune export --out w')" 'winner.cu '
-offered bash 'evolve --out best --no' "$(offers_bash 'fa-tune evolve --db best --no')" '--no-finals '
+offered bash 'evolve --out best --no-' "$(offers_bash 'fa-tune evolve --db best --no-')" '--no-finals '
 offered bash '-v ev' "$(offers_bash 'fa-tune -v ev')" 'evolve '
 offered bash 'evolve --seed 1' "$(offers_bash 'fa-tune evolve --seed 1')" ' '
 offered bash 'completion f' "$(offers_bash 'fa-tune completion f')" 'fish '

@@ -22,6 +22,8 @@ NOT_RUN = {
     "fa-tune export 7 --any-size": "wants a trial of a custom problem; tools_any_size",
     "pip install ": "compiles the program, or needs a wheel; tools/python/check_wheel",
     "python -m build": "compiles the program",
+    "fa-tune evolve --space softmax.yaml --listen ": "waits for nodes; tools_nodes",
+    "fa-tune node --connect login1": "needs a search that listens; tools_nodes",
     "tools/fa-tune emulate racy.cu": "is printed shortened; tools_emulate shows a race",
 }
 

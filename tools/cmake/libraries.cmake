@@ -22,6 +22,8 @@ fa_tune_import(third_sqlite sqlite3 sqlite3.h)
 fa_tune_import(third_zlib z zlib.h)
 fa_tune_import(third_seccomp seccomp seccomp.h)
 fa_tune_import(third_crypto crypto openssl/evp.h)
+fa_tune_import(third_ssl ssl openssl/ssl.h)
+target_link_libraries(third_ssl INTERFACE third_crypto)
 fa_tune_import(third_sqlitecpp SQLiteCpp SQLiteCpp/SQLiteCpp.h)
 target_link_libraries(third_sqlitecpp INTERFACE third_sqlite ${CMAKE_DL_LIBS} Threads::Threads)
 

@@ -14,7 +14,7 @@ namespace fa_tune::command_line {
 namespace {
 
 const std::pair<const char*, std::vector<const char*>> kGroups[] = {
-    {"Find a fast kernel", {"init", "evolve", "finals", "space", "replay"}},
+    {"Find a fast kernel", {"init", "evolve", "node", "finals", "space", "replay"}},
     {"See what was found", {"best", "show", "lineage", "failures", "insights", "report"}},
     {"Understand a kernel", {"profile", "ablate", "emulate"}},
     {"Use a kernel", {"export", "portfolio", "verify", "bench", "check"}},

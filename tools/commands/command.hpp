@@ -36,6 +36,7 @@ void add_ablate(CLI::App& app, Action& action);
 void add_finals(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
 void add_profiled(CLI::App& app, Action& action);
+void add_node(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);
 void add_space(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

@@ -22,6 +22,7 @@
 #include "engine/util/log.hpp"
 #include "engine/util/shell.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/nodes.hpp"
 #include "tools/commands/session.hpp"
 #include "tools/commands/summary.hpp"
 #include "tools/terminal/progress.hpp"
@@ -60,6 +61,7 @@ struct EvolveArguments {
   bool no_finals = false;
   std::string format = "text";
   int jobs = default_jobs();
+  NodeArguments nodes;
 };
 
 // Only reads: a slip in the file's name or the run's number must not make or change a database.
@@ -158,16 +160,29 @@ void refuse_what_is_stored(const EvolveArguments& arguments) {
           name));
 }
 
+// Whether a device of this machine takes part: with nodes only one that is named.
+bool has_own_device(const EvolveArguments& arguments) {
+  return arguments.device != "auto" || !arguments.nodes.listens();
+}
+
+space::SpaceFile with_device(const space::SpaceFile& file, const EvolveArguments& arguments,
+                             Nodes* nodes, const std::filesystem::path& root) {
+  if (has_own_device(arguments)) return for_device(file, arguments.device, root);
+  if (file.target != space::kAutoTarget) return file;
+  return for_opened_device(file, nodes->first().info(), root);
+}
+
 // A space of ours, or a T1 file's kernel as one.
-space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesystem::path& root) {
+space::SpaceFile named_space(const EvolveArguments& arguments, Nodes* nodes,
+                             const std::filesystem::path& root) {
   const auto path = space::find_space_file(arguments.space, root);
   const std::string text = read_file(path, kYamlFile);
   if (!community::looks_like_t1(text)) {
     if (!arguments.reference.empty() || !arguments.target.empty())
       throw UserError("--reference and --target are for T1 files: a space names its own");
-    return for_device(
+    return with_device(
         space::with_settings(space::load_space_file(arguments.space, root), arguments.settings),
-        arguments.device, root);
+        arguments, nodes, root);
   }
   if (arguments.reference.empty())
     throw UserError(path.string() +
@@ -183,7 +198,7 @@ space::SpaceFile named_space(const EvolveArguments& arguments, const std::filesy
     log_info(
         "the reference is the kernel itself, with its default config: a search proves that all "
         "configs compute the same as that one, and no more");
-  return for_device(space::with_settings(file, arguments.settings), arguments.device, root);
+  return with_device(space::with_settings(file, arguments.settings), arguments, nodes, root);
 }
 
 void tell_sources(const tuner::TuningTask& task) {
@@ -200,8 +215,9 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const tuner::TuningTask task =
-      tuner::open_task(stored ? tuner::stored_space(*stored) : named_space(arguments, root), root);
+  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes);
+  const tuner::TuningTask task = tuner::open_task(
+      stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
   if (!stored) tell_sources(task);
   tuner::EvolveOptions options;
@@ -228,8 +244,11 @@ int evolve_command(const EvolveArguments& arguments) {
         options.earlier.push_back(tuner::choose_prior_runs(known, task, run));
     }
   }
-  Session session(Session::Devices::several, arguments.device, task.target, root);
-  session.give_reference(*task.problem, task.target, &stop_asked);
+  const bool own = has_own_device(arguments);
+  Session session(own ? Session::Devices::several : Session::Devices::none, arguments.device,
+                  task.target, root);
+  if (own) session.give_reference(*task.problem, task.target, &stop_asked);
+  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, &stop_asked);
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
   db::Store store(arguments.db, db::Store::Mode::write);
@@ -247,9 +266,10 @@ int evolve_command(const EvolveArguments& arguments) {
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
                                               : summarize(task, store, result, arguments.db));
-  const std::string resume = fmt::format(
-      "{} evolve --db {} --device {} --resume {}{}", program_name(), shell_word(arguments.db),
-      shell_word(arguments.device), result.run, arguments.proposer ? " --proposer '...'" : "");
+  const std::string resume =
+      fmt::format("{} evolve --db {} --device {} --resume {}{}{}", program_name(),
+                  shell_word(arguments.db), shell_word(arguments.device), result.run,
+                  arguments.nodes.words(), arguments.proposer ? " --proposer '...'" : "");
   if (!result.trouble.empty())
     throw MachineError(result.trouble + "; all finished trials are kept. Go on with: " + resume);
   if (result.device_lost)
@@ -298,6 +318,7 @@ void add_evolve(CLI::App& app, Action& action) {
           "together: cuda:0,cuda:1, cuda:all, emulator:l4*2")
       ->type_name("DEVICE")
       ->capture_default_str();
+  add_node_options(*command, arguments->nodes);
   command->add_option("--budget", arguments->budget,
                       "trials (200) or time (90s, 10m); the space's own if not given");
   add_seed(*command, arguments->seed, "the run's seed, 1 if not given");

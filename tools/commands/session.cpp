@@ -17,9 +17,8 @@ namespace fa_tune::commands {
 Session::Session(Devices how_many, const std::string& names, const device::DeviceProfile& target,
                  const std::filesystem::path& root)
     : root_(root), compiler_(open_compiler()) {
-  if (how_many == Devices::several)
-    devices_ = worker::open_devices_in_workers(names, target, root);
-  else
+  if (how_many == Devices::several) devices_ = worker::open_devices_in_workers(names, target, root);
+  if (how_many == Devices::one)
     devices_.push_back(worker::open_device_in_worker(names, target, root));
 }
 
@@ -31,7 +30,12 @@ kernel::CompilePool& Session::pool() {
 std::vector<device::Device*> Session::devices() const {
   std::vector<device::Device*> all;
   for (const auto& each : devices_) all.push_back(each.get());
+  all.insert(all.end(), others_.begin(), others_.end());
   return all;
+}
+
+void Session::add(const std::vector<device::Device*>& devices) {
+  others_.insert(others_.end(), devices.begin(), devices.end());
 }
 
 std::shared_ptr<problem::ReferenceRunner> Session::reference(const device::DeviceProfile& target) {
@@ -56,16 +60,35 @@ std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device&
       stop);
 }
 
+namespace {
+
+constexpr std::string_view kEmulator = "emulator:";
+
+space::SpaceFile for_emulator(const space::SpaceFile& file, const std::string& name,
+                              const std::filesystem::path& root) {
+  const std::string rest = name.substr(kEmulator.size());
+  const auto profile = device::load_profile(rest.substr(0, rest.find_first_of("*,")), root);
+  log_info("the target is {}", profile.title);
+  return space::with_target(file, profile.name);
+}
+
+space::SpaceFile for_gpu(const space::SpaceFile& file, const device::DeviceInfo& gpu,
+                         const std::filesystem::path& root) {
+  const auto profile = device::profile_of_device(gpu.name, gpu.arch, gpu.sms, root);
+  if (!profile)
+    throw UserError(
+        fmt::format("{}target: auto: no profile of search_spaces/devices is for {} ({})",
+                    prefix(file.target_mark), gpu.name, gpu.arch));
+  log_info("the target is {}, for {}", profile->title, gpu.name);
+  return space::with_target(file, profile->name);
+}
+
+}  // namespace
+
 space::SpaceFile for_device(const space::SpaceFile& file, const std::string& names,
                             const std::filesystem::path& root) {
   if (file.target != space::kAutoTarget) return file;
-  constexpr std::string_view kEmulator = "emulator:";
-  if (names.starts_with(kEmulator)) {
-    const std::string rest = names.substr(kEmulator.size());
-    const auto profile = device::load_profile(rest.substr(0, rest.find_first_of("*,")), root);
-    log_info("the target is {}", profile.title);
-    return space::with_target(file, profile.name);
-  }
+  if (names.starts_with(kEmulator)) return for_emulator(file, names, root);
   const auto gpus = worker::list_gpus_in_worker();
   const std::string first = names.substr(0, names.find(','));
   const bool any = first == "auto" || first == "cuda:all";
@@ -76,13 +99,14 @@ space::SpaceFile for_device(const space::SpaceFile& file, const std::string& nam
         fmt::format("{}target: auto takes the GPU that is there, and there is none: "
                     "--device emulator:PROFILE chooses one",
                     prefix(file.target_mark)));
-  const auto profile = device::profile_of_device(gpu->name, gpu->arch, gpu->sms, root);
-  if (!profile)
-    throw UserError(
-        fmt::format("{}target: auto: no profile of search_spaces/devices is for {} ({})",
-                    prefix(file.target_mark), gpu->name, gpu->arch));
-  log_info("the target is {}, for {}", profile->title, gpu->name);
-  return space::with_target(file, profile->name);
+  return for_gpu(file, *gpu, root);
+}
+
+space::SpaceFile for_opened_device(const space::SpaceFile& file, const device::DeviceInfo& info,
+                                   const std::filesystem::path& root) {
+  if (file.target != space::kAutoTarget) return file;
+  const std::string name(device::id_on_node(info.id));
+  return name.starts_with(kEmulator) ? for_emulator(file, name, root) : for_gpu(file, info, root);
 }
 
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root) {

@@ -21,7 +21,7 @@ namespace fa_tune::commands {
 // devices: these are unloaded there when they go.
 class Session {
  public:
-  enum class Devices { one, several };
+  enum class Devices { none, one, several };
 
   // `names` as --device has them. Throws UserError for a name that is none, MachineError where
   // there is no such device or no compiler.
@@ -31,8 +31,10 @@ class Session {
           const std::filesystem::path& root)
       : Session(Devices::one, name, target, root) {}
 
-  device::Device& device() { return *devices_.front(); }
+  device::Device& device() { return *devices().front(); }
   std::vector<device::Device*> devices() const;
+  // Devices that somebody else keeps, and longer than this, behind its own.
+  void add(const std::vector<device::Device*>& devices);
   kernel::Compiler& compiler() { return *compiler_; }
   // Of as many threads as the machine gives, begun when it is first asked for.
   kernel::CompilePool& pool();
@@ -46,6 +48,7 @@ class Session {
   std::filesystem::path root_;
   std::unique_ptr<kernel::Compiler> compiler_;
   std::vector<std::unique_ptr<device::Device>> devices_;
+  std::vector<device::Device*> others_;
   std::optional<kernel::CompilePool> pool_;
 };
 
@@ -62,6 +65,10 @@ std::shared_ptr<problem::ReferenceRunner> reference_beside(const device::Device&
 // is neither, or no profile.
 space::SpaceFile for_device(const space::SpaceFile& file, const std::string& names,
                             const std::filesystem::path& root);
+
+// The same for a device that is opened already.
+space::SpaceFile for_opened_device(const space::SpaceFile& file, const device::DeviceInfo& info,
+                                   const std::filesystem::path& root);
 
 // For kernels that finals look at on an emulator: in processes of their own.
 tuner::EmulatorOpener emulator_in_worker(const std::filesystem::path& root);

@@ -10,13 +10,21 @@ namespace fa_tune::tuner {
 
 DeviceExecutor::DeviceExecutor(std::span<device::Device* const> devices, TaskQueue& queue)
     : queue_(queue) {
-  for (device::Device* device : devices) slots_.push_back({device});
   try {
-    for (std::size_t i = 0; i < slots_.size(); ++i) threads_.emplace_back([this, i] { run(i); });
+    for (device::Device* device : devices) add(*device);
   } catch (...) {
     stop();
     throw;
   }
+}
+
+void DeviceExecutor::add(device::Device& device) {
+  const std::size_t slot = threads_.size();
+  {
+    const std::lock_guard lock(mutex_);
+    slots_.push_back({&device});
+  }
+  threads_.emplace_back([this, slot, &device] { run(slot, device); });
 }
 
 void DeviceExecutor::stop() {
@@ -133,8 +141,7 @@ void DeviceExecutor::tell(std::size_t slot, Job job, const Attempt& ended) {
   });
 }
 
-void DeviceExecutor::run(std::size_t slot) {
-  device::Device& device = *slots_[slot].device;
+void DeviceExecutor::run(std::size_t slot, device::Device& device) {
   while (auto taken = take(slot)) {
     Job& job = taken->job;
     const Stopwatch busy;

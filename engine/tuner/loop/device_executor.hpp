@@ -43,6 +43,9 @@ class DeviceExecutor {
   DeviceExecutor(const DeviceExecutor&) = delete;
   DeviceExecutor& operator=(const DeviceExecutor&) = delete;
 
+  // Another device, on the same terms. It has the next slot.
+  void add(device::Device& device);
+
   void submit(Job job);
   // Puts a job in front of all others after the worker of `slot` died over it, and has it run in a
   // new process. Another slot takes it if there is one: a kernel that ends the processes of two
@@ -78,7 +81,7 @@ class DeviceExecutor {
     bool over = false;
   };
 
-  void run(std::size_t slot);
+  void run(std::size_t slot, device::Device& device);
   std::optional<Waiting> take(std::size_t slot);
   void tell(std::size_t slot, Job job, const Attempt& ended);
   std::deque<Waiting>::iterator next_for(std::size_t slot);

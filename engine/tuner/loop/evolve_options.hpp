@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "engine/device/device_supply.hpp"
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/tuner/loop/breakdown.hpp"
@@ -55,8 +56,9 @@ struct EvolveOptions {
   std::optional<search::ProposerOptions> proposer;
   // For finals on a device that measures: see hold_finals.
   EmulatorOpener emulator = {};
-  bool finals = true;                     // if not, --resume holds them later
-  std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
+  device::DeviceSupply* supply = nullptr;  // of more devices while it runs, of the same kind
+  bool finals = true;                      // if not, --resume holds them later
+  std::vector<std::string> final_suites;   // what finalists are gated on; all suites if empty
 };
 
 // How a run stands, for progress and summaries.

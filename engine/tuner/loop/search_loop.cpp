@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/tuner/loop/device_wait.hpp"
 #include "engine/tuner/loop/proposer.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
@@ -22,16 +23,13 @@ void fail_deadly(db::TrialRow& row, const Rejection& charge) {
   row.screen_time.reset();
 }
 
-// What devices are called in trials: by their names, numbered where those are alike.
-std::vector<std::string> names_of(std::span<device::Device* const> devices) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const std::string& id = devices[i]->info().id;
-    const auto same = [&](const device::Device* device) { return device->info().id == id; };
-    const auto before = std::count_if(devices.begin(), devices.begin() + static_cast<int>(i), same);
-    names.push_back(before == 0 ? id : fmt::format("{}#{}", id, before + 1));
-  }
-  return names;
+// What a device is called in trials, beside those that there are: by its name, numbered where it is
+// not the first of that name.
+std::string name_of(const device::Device& device, std::span<device::Device* const> before) {
+  const std::string& id = device.info().id;
+  const auto same = std::ranges::count_if(
+      before, [&](const device::Device* each) { return each->info().id == id; });
+  return same == 0 ? id : fmt::format("{}#{}", id, same + 1);
 }
 
 // Adds the time until it goes.
@@ -59,23 +57,61 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       seconds_before_(log_.seconds_before()),
       compile_stage_(parts.task, *parts.devices.front(), parts.pool,
                      cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
-      device_names_(names_of(parts.devices)),
-      executor_(parts.devices, parts.queue) {
-  for (device::Device* device : parts.devices)
-    gates_.push_back(
-        std::make_unique<GateAndScreen>(parts.task, *device, parts.truth, TrialSeeds::of(seed)));
-  breakdown_.devices = device_names_;
+      seeds_(TrialSeeds::of(seed)),
+      executor_({}, parts.queue) {
+  for (device::Device* device : parts.devices) add_device(*device);
   breakdown_.jobs = parts.options.jobs;
+}
+
+void SearchLoop::add_device(device::Device& device) {
+  device_names_.push_back(name_of(device, devices_));
+  devices_.push_back(&device);
+  auto gate = std::make_unique<GateAndScreen>(parts_.task, device, parts_.truth, seeds_);
+  {
+    const std::lock_guard lock(gates_mutex_);
+    gates_.push_back(std::move(gate));
+  }
+  breakdown_.devices = device_names_;
+  executor_.add(device);
+}
+
+GateAndScreen& SearchLoop::gate_of(std::size_t slot) {
+  const std::lock_guard lock(gates_mutex_);
+  return *gates_[slot];
+}
+
+void SearchLoop::take_arrived() {
+  if (parts_.supply == nullptr) return;
+  for (device::Device* device : parts_.supply->take_arrived()) add_device(*device);
+}
+
+// Where none is left. False if there is none to be had.
+bool SearchLoop::wait_for_device() {
+  if (parts_.supply == nullptr) return false;
+  for (device::Device* device :
+       wait_for_devices(*parts_.supply, parts_.queue, parts_.listener, parts_.stop))
+    add_device(*device);
+  return executor_.alive() > 0;
+}
+
+bool SearchLoop::has_more() const {
+  return within_budget(static_cast<std::uint64_t>(counts().trials) + 1) &&
+         !(used_up_ && entries_.empty());
 }
 
 void SearchLoop::run() {
   for (;;) {
+    take_arrived();
     while (ask() || record() || compile_next()) {
     }
     if (parts_.stop) executor_.cancel_waiting();
     const bool awaits_compiler =
         !ending() && compiled_ < entries_.size() && within_budget(entries_[compiled_].number);
-    if (!trouble_.empty() || executor_.alive() == 0) break;
+    if (!trouble_.empty()) break;
+    if (executor_.alive() == 0) {
+      if (!has_more() || !wait_for_device()) break;
+      continue;
+    }
     if (executor_.under_way() == 0 && !awaits_compiler) break;
     parts_.listener.on_wait(executor_.under_way() > 0 ? "the device" : "compilers");
     parts_.queue.run_pending();
@@ -83,8 +119,7 @@ void SearchLoop::run() {
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.cancel_waiting();
   executor_.stop();
-  const bool more = within_budget(static_cast<std::uint64_t>(counts().trials) + 1);
-  interrupted_ = parts_.stop && more && !(used_up_ && entries_.empty());
+  interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
 }
 
@@ -137,7 +172,7 @@ bool SearchLoop::compile_next() {
   } else {
     // Where kernels run in the engine's own process, only what runs may have been attempted.
     const bool apart = parts_.devices.front()->apart();
-    const std::size_t room = parts_.devices.size() * (apart ? kAhead : 1);
+    const std::size_t room = executor_.alive() * (apart ? kAhead : 1);
     if (ending() || !within_budget(entry.number) || executor_.under_way() >= room ||
         !entry.variant->ready())
       return false;
@@ -184,7 +219,7 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
     const Leaving leaving{*entry.variant};
     FinishedTrial gated = entry.compiled;
     try {
-      gates_[slot]->run(*entry.variant, gated);
+      gate_of(slot).run(*entry.variant, gated);
     } catch (const Interrupted&) {
       entry.interrupted = true;
       return;
@@ -199,7 +234,7 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
 void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
   if (crashes_.tries_again(entry.number, ended, slot)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
-    if (executor_.alive() == 0) return;
+    if (executor_.alive() == 0 && parts_.supply == nullptr) return;
     const Adding adding(breakdown_.store_s);
     parts_.store.record_attempt(run_, entry.trial.row.number, entry.trial.row.config_json);
     executor_.resubmit(job(entry), slot);
@@ -264,10 +299,11 @@ void SearchLoop::tell_generation() {
   }
 }
 
-device::Device* SearchLoop::usable() const {
-  for (std::size_t slot = 0; slot < parts_.devices.size(); ++slot)
-    if (executor_.alive(slot)) return parts_.devices[slot];
-  return nullptr;
+std::vector<device::Device*> SearchLoop::usable() const {
+  std::vector<device::Device*> usable;
+  for (std::size_t slot = 0; slot < devices_.size(); ++slot)
+    if (executor_.alive(slot)) usable.push_back(devices_[slot]);
+  return usable;
 }
 
 Breakdown SearchLoop::breakdown() const {

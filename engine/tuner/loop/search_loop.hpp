@@ -5,11 +5,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/device/device_supply.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/search/strategy.hpp"
@@ -36,6 +38,7 @@ struct SearchParts {
   const std::atomic<bool>& stop;
   search::Strategy& strategy;
   search::ProposerArm* proposer;  // may be null
+  device::DeviceSupply* supply;   // of more devices; may be null
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
@@ -56,8 +59,10 @@ class SearchLoop {
   bool interrupted() const { return interrupted_; }
   // Why the run was given up; empty if it was not.
   const std::string& trouble() const { return trouble_; }
-  // The first device that can still be used, or nullptr.
-  device::Device* usable() const;
+  // Whether the budget has a trial more.
+  bool has_more() const;
+  // The devices that can still be used.
+  std::vector<device::Device*> usable() const;
 
  private:
   // A proposal on its way.
@@ -77,8 +82,12 @@ class SearchLoop {
   bool compile_next();
   bool record();
   void compile_one(Entry& entry);
+  void add_device(device::Device& device);
+  void take_arrived();
+  bool wait_for_device();
   DeviceExecutor::Job job(Entry& entry);
   void on_gated(Entry& entry, std::size_t slot, Attempt ended);
+  GateAndScreen& gate_of(std::size_t slot);
   void tell_generation();
   std::vector<search::Proposal> ask_all();
 
@@ -96,8 +105,12 @@ class SearchLoop {
   Stopwatch watch_;
   double seconds_before_;
   CompileStage compile_stage_;
-  std::vector<std::unique_ptr<GateAndScreen>> gates_;  // by slot
+  TrialSeeds seeds_;
+  // By slot.
+  std::vector<device::Device*> devices_;
   std::vector<std::string> device_names_;
+  std::mutex gates_mutex_;  // guards gates_, not what it has
+  std::vector<std::unique_ptr<GateAndScreen>> gates_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                  // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;             // asked for and not recorded, by number

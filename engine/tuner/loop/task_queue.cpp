@@ -3,13 +3,21 @@
 namespace fa_tune::tuner {
 
 void TaskQueue::run_pending() {
+  run_pending([this] { return tasks_.pop(); });
+}
+
+void TaskQueue::run_pending(std::chrono::milliseconds most) {
+  run_pending([this, most] { return tasks_.pop_within(most); });
+}
+
+void TaskQueue::run_pending(const std::function<std::optional<Task>()>& wait) {
   auto task = tasks_.try_pop();
   if (!task) {
     {
       const std::lock_guard lock(mutex_);
       waits_since_ms_ = watch_.milliseconds();
     }
-    task = tasks_.pop();
+    task = wait();
     const std::lock_guard lock(mutex_);
     waited_ms_ += watch_.milliseconds() - waits_since_ms_;
     waits_since_ms_ = -1;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "engine/util/blocking_queue.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -22,11 +24,15 @@ class TaskQueue {
   // Called by the owner: waits until there is a task, then runs all there are, in the order of
   // post(). If a task throws, the exception leaves this function and the tasks behind it stay.
   void run_pending();
+  // The same, but it waits no longer than this.
+  void run_pending(std::chrono::milliseconds most);
 
   // Milliseconds up to now in which the owner did not wait in run_pending(). Any thread may ask.
   double busy_ms() const;
 
  private:
+  void run_pending(const std::function<std::optional<Task>()>& wait);
+
   BlockingQueue<Task> tasks_;
   Stopwatch watch_;
   mutable std::mutex mutex_;  // guards the two below

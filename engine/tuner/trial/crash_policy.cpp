@@ -61,6 +61,9 @@ Attempt attempt_once(device::Device& device, const std::function<void()>& attemp
   Attempt ended;
   try {
     attempt();
+  } catch (const DeviceGone&) {
+    if (!device.lost()) throw;
+    return {.lost = true};
   } catch (const MachineError&) {
     // What a process that was ending could not do says nothing of the machine.
     if (device.deaths().size() == before) throw;

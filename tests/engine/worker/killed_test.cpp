@@ -4,10 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,29 +26,6 @@ using namespace fa_tune::device;
 using namespace fa_tune::worker;
 
 namespace {
-
-// The processes that this one has started and not yet waited for.
-std::vector<pid_t> children() {
-  std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) continue;
-    std::istringstream rest(text.substr(name_end + 1));
-    std::string state;
-    pid_t parent = 0;
-    if (rest >> state >> parent && parent == getpid() && state != "Z")
-      found.push_back(std::stoi(entry.path().filename().string()));
-  }
-  return found;
-}
-
-void kill_children(int signal = SIGKILL) {
-  for (const pid_t child : children()) kill(child, signal);
-}
 
 std::unique_ptr<Device> open_killable() {
   RemoteOptions options;

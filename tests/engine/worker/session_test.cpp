@@ -22,14 +22,14 @@ constexpr milliseconds kLong{60'000};
 // For what is to be late. Nothing here is too slow for it that is not meant to.
 constexpr milliseconds kShort{300};
 
-WorkerSession compiler() { return WorkerSession(test::bad_worker({"--compile"})); }
+ProcessSession compiler() { return ProcessSession(test::bad_worker({"--compile"})); }
 
 message::Request source(const std::string& text) {
   return message::Compile{{{text, "kernel", ""}, "sm_89", BinaryKind::ptx, {}}};
 }
 
 WorkerTrouble trouble_over(const std::string& text, milliseconds deadline = kLong) {
-  WorkerSession session = compiler();
+  ProcessSession session = compiler();
   REQUIRE(session.greet(kLong).has_value());
   const auto answer = session.ask(source(text), deadline);
   REQUIRE_FALSE(answer.has_value());
@@ -42,7 +42,7 @@ WorkerTrouble trouble_over(const std::string& text, milliseconds deadline = kLon
 }  // namespace
 
 TEST_CASE("a worker greets, answers in order, and may be left alone") {
-  WorkerSession session = compiler();
+  ProcessSession session = compiler();
   const auto greeting = session.greet(kLong);
   REQUIRE(greeting.has_value());
   CHECK(std::get<message::CompilerOpened>(*greeting).compiler == "bad 1");
@@ -78,7 +78,7 @@ TEST_CASE("what is no answer ends a worker") {
 }
 
 TEST_CASE("one that hangs and ignores SIGTERM is killed soon after its deadline") {
-  WorkerSession session = compiler();
+  ProcessSession session = compiler();
   REQUIRE(session.greet(kLong).has_value());
   const Stopwatch watch;
   const auto answer = session.ask(source("hang"), kShort);
@@ -91,7 +91,7 @@ TEST_CASE("one that hangs and ignores SIGTERM is killed soon after its deadline"
 }
 
 TEST_CASE("100 MB on standard error are read and forgotten, but for the last words") {
-  WorkerSession session = compiler();
+  ProcessSession session = compiler();
   REQUIRE(session.greet(kLong).has_value());
   const auto answer = session.ask(source("flood"), kLong);
   REQUIRE(answer.has_value());
@@ -103,15 +103,15 @@ TEST_CASE("100 MB on standard error are read and forgotten, but for the last wor
 }
 
 TEST_CASE("a program that is none, and one that cannot be started") {
-  WorkerSession cat({"cat"});
+  ProcessSession cat({"cat"});
   const auto hung = cat.greet(kShort);
   REQUIRE_FALSE(hung.has_value());
   CHECK(hung.error().kind == Kind::hung);
-  WorkerSession echo({"echo", "hello"});
+  ProcessSession echo({"echo", "hello"});
   CHECK(echo.greet(kLong).error().kind == Kind::babbled);
-  WorkerSession nothing({"true"});
+  ProcessSession nothing({"true"});
   CHECK(nothing.greet(kLong).error().text == "exit code 0");
-  CHECK_THROWS_AS(WorkerSession({"/no/such/program"}), UserError);
+  CHECK_THROWS_AS(ProcessSession({"/no/such/program"}), UserError);
 }
 
 }  // namespace fa_tune::test

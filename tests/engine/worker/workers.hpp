@@ -1,7 +1,13 @@
 #pragma once
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include "engine/model/kernel_image.hpp"
 #include "engine/worker/remote_device.hpp"
@@ -37,6 +43,29 @@ inline KernelImage counting_kernel(const std::string& accident = "none") {
 }
 )",
           {}};
+}
+
+// The processes that this one has started and not yet waited for.
+inline std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(text.substr(name_end + 1));
+    std::string state;
+    pid_t parent = 0;
+    if (rest >> state >> parent && parent == getpid() && state != "Z")
+      found.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return found;
+}
+
+inline void kill_children(int signal = SIGKILL) {
+  for (const pid_t child : children()) kill(child, signal);
 }
 
 }  // namespace fa_tune::test

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <string>
+
+namespace fa_tune::node {
+
+// Where an engine listens: "login1:7440", "10.0.0.7:7440", "[::1]:7440".
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+std::string to_text(const Address& address);
+
+// Throws UserError for anything else. `option`: for its message.
+Address parse_address(const std::string& text, const std::string& option);
+
+// A socket that listens there; port 0 stands for any that is free, and `address` gets it. Throws
+// UserError where nobody can listen.
+int listen_at(Address& address);
+
+// The next connection of a socket that listens, after a wait of at most `most`; -1 if there is none.
+int accept_at(int listening, std::chrono::milliseconds most);
+
+// A connection to it, or why there is none.
+std::expected<int, std::string> connect_to(const Address& address,
+                                           std::chrono::milliseconds deadline);
+
+}  // namespace fa_tune::node

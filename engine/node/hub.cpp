@@ -1,0 +1,197 @@
+#include "engine/node/hub.hpp"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/node/node_session.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/log.hpp"
+#include "engine/util/printable.hpp"
+
+namespace fa_tune::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often a wait looks whether it is still wanted.
+constexpr auto kListenLook = 200ms;
+// Who comes beyond these is turned away until one of them is through.
+constexpr std::size_t kMostArrivals = 64;
+// What a goodbye may take.
+constexpr auto kGoodbye = 1000ms;
+
+}  // namespace
+
+NodeHub::NodeHub(HubOptions options)
+    : options_(std::move(options)),
+      listening_(listen_at(options_.address)),
+      listener_([this] { listen(); }) {}
+
+NodeHub::~NodeHub() {
+  ending_ = true;
+  changed_.notify_all();
+  listener_.join();
+  for (Arrival& each : arrivals_) shutdown(each.socket, SHUT_RDWR);
+  for (Arrival& each : arrivals_) {
+    each.thread.join();
+    close(each.socket);
+  }
+  close(listening_);
+  devices_.clear();
+  const std::string over = message::encode(message::Over{"the search is over"});
+  for (const auto& link : links_)
+    if (!link->send(over, kGoodbye)) link->cut();
+}
+
+void NodeHub::listen() {
+  while (!ending_) {
+    const int socket = accept_at(listening_, kListenLook);
+    arrivals_.remove_if([](Arrival& each) {
+      if (!each.over) return false;
+      each.thread.join();
+      close(each.socket);
+      return true;
+    });
+    if (socket < 0) continue;
+    const int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || arrivals_.size() >= kMostArrivals) {
+      close(socket);
+      if (copy >= 0) close(copy);
+      continue;
+    }
+    Arrival& arrival = arrivals_.emplace_back();
+    arrival.socket = copy;
+    arrival.thread = std::jthread([this, &arrival, socket] {
+      try {
+        see_in(socket);
+      } catch (const std::exception& error) {
+        log_warning("a node could not be taken in: {}", error.what());
+      }
+      arrival.over = true;
+    });
+  }
+}
+
+std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
+  const Patience& patience = options_.patience;
+  auto channel =
+      TlsChannel::open(socket, TlsChannel::Side::engine, options_.key, patience.handshake);
+  if (!channel) {
+    log_debug("somebody who has no key came to {}: {}", to_text(address()), channel.error().why);
+    return std::nullopt;
+  }
+  auto link = std::make_shared<Link>(std::move(*channel));
+  const auto first = wait_for_message(*link, patience.handshake, patience.handshake);
+  if (!first || !std::holds_alternative<message::Hello>(*first)) {
+    log_warning("a node came to {} and gave no name: {}", to_text(address()),
+                first ? "it said another thing" : first.error());
+    return std::nullopt;
+  }
+  message::Hello hello = std::get<message::Hello>(*first);
+  hello.node = printable(hello.node, kLongestQuote);
+  hello.device = printable(hello.device, kLongestQuote);
+  if (hello.build != message::build_of_this_program()) {
+    refuse(*link, hello.node, "it runs another build of fa-tune; install this engine's there");
+    return std::nullopt;
+  }
+  if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  links_.push_back(link);
+  return Guest{std::move(link), std::move(hello)};
+}
+
+void NodeHub::refuse(Link& link, const std::string& node, const std::string& why) const {
+  log_warning("node {} is refused: {}", node, why);
+  (void)link.send(message::encode(message::Refused{why}), options_.patience.silence);
+}
+
+std::optional<std::string> NodeHub::wrong_kind(const device::DeviceInfo& info) {
+  const std::lock_guard lock(mutex_);
+  if (!kind_) kind_ = info;
+  if (info.name == kind_->name && info.arch == kind_->arch && info.driver == kind_->driver)
+    return std::nullopt;
+  const auto described = [](const device::DeviceInfo& each) {
+    return each.driver.empty() ? each.name : each.name + " with driver " + each.driver;
+  };
+  return fmt::format(
+      "it has {} and the run has {}: times of different devices and drivers do not compare",
+      described(info), described(*kind_));
+}
+
+void NodeHub::see_in(int socket) {
+  auto guest = welcome(socket);
+  if (!guest) return;
+  if (guest->hello.role == message::Role::reference) {
+    {
+      const std::lock_guard lock(mutex_);
+      references_.push_back(std::move(*guest));
+    }
+    changed_.notify_all();
+    return;
+  }
+  const auto& [link, hello] = *guest;
+  std::unique_ptr<device::Device> device;
+  try {
+    device = open_on_node(link, hello.node, hello.device, options_.patience);
+  } catch (const std::runtime_error& error) {
+    if (ending_) return;
+    refuse(*link, hello.node, printable(error.what(), kLongestReason));
+    return;
+  }
+  if (const auto wrong = wrong_kind(device->info())) {
+    refuse(*link, hello.node, *wrong);
+    return;
+  }
+  log_info("{} has come: {}", device->info().id, device->info().name);
+  const std::lock_guard lock(mutex_);
+  arrived_.push_back(device.get());
+  devices_.push_back(std::move(device));
+  changed_.notify_all();
+  if (wake_) wake_();
+}
+
+void NodeHub::require_kind(const device::DeviceInfo& kind) {
+  const std::lock_guard lock(mutex_);
+  kind_ = kind;
+}
+
+std::vector<device::Device*> NodeHub::take_arrived() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(arrived_, {});
+}
+
+void NodeHub::on_arrival(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+device::Device* NodeHub::wait_for_first(const std::atomic<bool>& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
+  }
+  return devices_.empty() ? nullptr : devices_.front().get();
+}
+
+std::unique_ptr<device::Device> NodeHub::open_reference() {
+  const auto until = std::chrono::steady_clock::now() + options_.grace;
+  std::string why = "none has come";
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, until, [this] { return !references_.empty(); })) break;
+    const Guest guest = std::move(references_.front());
+    references_.pop_front();
+    lock.unlock();
+    try {
+      return open_on_node(guest.link, guest.hello.node, guest.hello.device, options_.patience);
+    } catch (const MachineError& error) {
+      why = error.what();
+    }
+  }
+  throw MachineError(fmt::format("no node runs the reference kernel: {}", why));
+}
+
+}  // namespace fa_tune::node

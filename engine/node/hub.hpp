@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/device/device_supply.hpp"
+#include "engine/node/address.hpp"
+#include "engine/node/key.hpp"
+#include "engine/node/link.hpp"
+
+namespace fa_tune::node {
+
+struct HubOptions {
+  Address address;  // port 0 for any that is free
+  Key key{};
+  std::chrono::milliseconds grace{300'000};  // DeviceSupply::patience
+  Patience patience = {};
+};
+
+// The engine's side of all nodes: listens, has who comes prove the key, opens their devices. Who
+// comes is seen to on a thread of its own, so that a stranger holds nobody up. A device that is not
+// of the kind of the first is refused, as its times would not compare.
+class NodeHub final : public device::DeviceSupply {
+ public:
+  // Listens from now on. Throws UserError where nobody can.
+  explicit NodeHub(HubOptions options);
+  // Tells all nodes that there is no more to do.
+  ~NodeHub() override;
+  NodeHub(const NodeHub&) = delete;
+  NodeHub& operator=(const NodeHub&) = delete;
+
+  // With the port that it has.
+  const Address& address() const { return options_.address; }
+  // The kind that all must be of, where there are devices of this machine's too.
+  void require_kind(const device::DeviceInfo& kind);
+
+  std::vector<device::Device*> take_arrived() override;
+  void on_arrival(std::function<void()> wake) override;
+  std::chrono::milliseconds patience() const override { return options_.grace; }
+  std::string awaited() const override { return "a node at " + to_text(options_.address); }
+
+  // Waits for the first device, as long as that takes; nothing once `stop` is set.
+  device::Device* wait_for_first(const std::atomic<bool>& stop);
+  // A device of a node for reference kernels alone. Waits for one, at most for patience(); throws
+  // MachineError where there is none.
+  std::unique_ptr<device::Device> open_reference();
+
+ private:
+  struct Arrival {
+    int socket = -1;  // a copy, by which it can be cut
+    std::atomic<bool> over{false};
+    std::jthread thread;
+  };
+  struct Guest {
+    std::shared_ptr<Link> link;
+    message::Hello hello;
+  };
+
+  void listen();
+  void see_in(int socket);
+  std::optional<Guest> welcome(int socket);
+  void refuse(Link& link, const std::string& node, const std::string& why) const;
+  std::optional<std::string> wrong_kind(const device::DeviceInfo& info);
+
+  HubOptions options_;
+  int listening_;
+  std::atomic<bool> ending_{false};
+  mutable std::mutex mutex_;  // guards all below but the threads
+  std::condition_variable changed_;
+  std::optional<device::DeviceInfo> kind_;
+  std::vector<std::shared_ptr<Link>> links_;
+  std::vector<std::unique_ptr<device::Device>> devices_;
+  std::vector<device::Device*> arrived_;
+  std::deque<Guest> references_;
+  std::function<void()> wake_;
+  std::list<Arrival> arrivals_;  // the listener's
+  std::jthread listener_;
+};
+
+}  // namespace fa_tune::node

@@ -1,0 +1,183 @@
+// An engine and nodes, each in threads of this process.
+#include "engine/node/hub.hpp"
+
+#include <future>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "engine/node/agent.hpp"
+#include "engine/util/error.hpp"
+#include "engine/util/stopwatch.hpp"
+#include "tests/engine/node/nodes.hpp"
+#include "tests/engine/node/pairs.hpp"
+
+namespace fa_tune::test {
+
+using namespace fa_tune::device;
+using namespace fa_tune::node;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::atomic<bool> kNever{false};
+
+HubOptions hub_options() {
+  HubOptions options;
+  options.address = {"127.0.0.1", 0};
+  options.key = key_of(1);
+  options.grace = 5s;
+  options.patience = short_patience();
+  return options;
+}
+
+// What came of a node that served the hub: why it ended, or the words of its error.
+std::future<std::string> serve(const NodeHub& hub, std::vector<std::string> devices,
+                               unsigned char key = 1, std::chrono::milliseconds wait = 0ms) {
+  AgentOptions options;
+  options.engine = hub.address();
+  options.key = key_of(key);
+  options.name = "n1";
+  options.devices = std::move(devices);
+  options.wait = wait;
+  options.patience = short_patience();
+  options.open = [](const std::string& device) {
+    return open_emulator(device.substr(device.find(':') + 1));
+  };
+  return std::async(std::launch::async, [options] {
+    try {
+      return serve_engine(options);
+    } catch (const UserError& error) {
+      return std::string("user: ") + error.what();
+    } catch (const MachineError& error) {
+      return std::string("machine: ") + error.what();
+    }
+  });
+}
+
+std::vector<Device*> arrived(NodeHub& hub, std::size_t count) {
+  std::vector<Device*> all;
+  for (int i = 0; i < 500 && all.size() < count; ++i) {
+    for (Device* each : hub.take_arrived()) all.push_back(each);
+    std::this_thread::sleep_for(20ms);
+  }
+  return all;
+}
+
+bool works(Device& device) {
+  std::array<std::byte, 64> bytes{};
+  bytes.fill(std::byte{7});
+  auto back = bytes;
+  back.fill({});
+  const BufferHandle buffer = device.allocate(bytes.size());
+  const bool done = device.write(buffer, 0, bytes) && device.read(buffer, 0, back);
+  device.release(buffer);
+  return done && back == bytes;
+}
+
+}  // namespace
+
+TEST_CASE("nodes bring their devices to an engine and end with it") {
+  std::future<std::string> two;
+  std::future<std::string> one;
+  {
+    NodeHub hub(hub_options());
+    std::atomic<int> woken{0};
+    hub.on_arrival([&] { ++woken; });
+    two = serve(hub, {"emulator:l4", "emulator:l4"});
+    REQUIRE(hub.wait_for_first(kNever) != nullptr);
+    one = serve(hub, {"emulator:l4"});
+    const auto devices = arrived(hub, 3);
+    REQUIRE(devices.size() == 3);
+    CHECK(woken == 3);
+    CHECK(hub.take_arrived().empty());
+    // All at once.
+    std::vector<std::future<bool>> working;
+    for (Device* device : devices)
+      working.push_back(std::async(std::launch::async, [device] { return works(*device); }));
+    for (auto& each : working) CHECK(each.get());
+    const auto reference = hub.open_reference();
+    CHECK(works(*reference));
+    CHECK(works(*hub.open_reference()));
+  }
+  CHECK(two.get() == "the search is over");
+  CHECK(one.get() == "the search is over");
+}
+
+TEST_CASE("who is of another kind or has another key is told so, and the others stay") {
+  std::future<std::string> first;  // it ends with the hub
+  NodeHub hub(hub_options());
+  first = serve(hub, {"emulator:l4"});
+  Device* const device = hub.wait_for_first(kNever);
+  REQUIRE(device != nullptr);
+  const std::string other = serve(hub, {"emulator:h100"}).get();
+  CHECK(other.starts_with("user: "));
+  CHECK(other.find("the run has emulated NVIDIA L4") != std::string::npos);
+  const std::string stranger = serve(hub, {"emulator:l4"}, 2).get();
+  CHECK(stranger.starts_with("user: "));
+  CHECK(stranger.find("no common key") != std::string::npos);
+  CHECK(works(*device));
+  CHECK(hub.take_arrived().size() == 1);
+}
+
+TEST_CASE("strangers on the port hold up neither nodes nor the end") {
+  std::vector<int> strangers;
+  const Stopwatch watch;
+  std::future<std::string> node;
+  {
+    NodeHub hub(hub_options());
+    for (int i = 0; i < 20; ++i) {
+      const auto stranger = connect_to(hub.address(), 1s);
+      REQUIRE(stranger.has_value());
+      strangers.push_back(*stranger);
+    }
+    node = serve(hub, {"emulator:l4"});
+    CHECK(hub.wait_for_first(kNever) != nullptr);
+  }
+  // The handshake of a stranger may take ten seconds.
+  CHECK(watch.milliseconds() < 8000);
+  CHECK(node.get() == "the search is over");
+  for (const int each : strangers) close(each);
+}
+
+TEST_CASE("a node waits for its engine and finds the next one") {
+  HubOptions options = hub_options();
+  std::future<std::string> node;
+  {
+    NodeHub early(options);
+    options.address = early.address();
+  }
+  {
+    AgentOptions agent;
+    agent.engine = options.address;
+    agent.key = key_of(1);
+    agent.name = "n1";
+    agent.devices = {"emulator:l4"};
+    agent.wait = 10s;
+    agent.patience = short_patience();
+    agent.open = [](const std::string&) { return open_emulator(); };
+    node = std::async(std::launch::async, [agent] { return serve_engine(agent); });
+  }
+  std::this_thread::sleep_for(200ms);
+  {
+    NodeHub hub(options);
+    Device* const device = hub.wait_for_first(kNever);
+    REQUIRE(device != nullptr);
+    CHECK(works(*device));
+  }
+  CHECK(node.get() == "the search is over");
+}
+
+TEST_CASE("a hub without nodes ends its waits") {
+  HubOptions options = hub_options();
+  options.grace = 100ms;
+  NodeHub hub(options);
+  CHECK_THROWS_WITH_AS((void)hub.open_reference(),
+                       "no node runs the reference kernel: none has come", MachineError);
+  const std::atomic<bool> stop{true};
+  CHECK(hub.wait_for_first(stop) == nullptr);
+  CHECK(serve(hub, {"emulator:nothing"}).get().starts_with("user: "));
+}
+
+}  // namespace fa_tune::test

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# A search with devices of nodes, all on this machine: by one from the start, by two that are both killed while a
+# third comes, with none left for a while or for good. The trials are those of a search without nodes. Strangers on the
+# port, another key, another kind of device and another build get nothing.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+
+scale_space
+small_space small.yaml
+fingerprint() { "$program" db check "$1" | sed -n 's/.*fingerprint \([0-9a-f]\{64\}\)$/\1/p'; }
+all=()
+trap 'kill -KILL "${all[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+# listen NAME ARGUMENT...: a search in the background, its database NAME.db, where=HOST:PORT.
+listen() {
+  local name=$1 i
+  shift
+  "$program" evolve --db "$name.db" --listen 127.0.0.1:0 --key key "$@" >"$name.out" 2>"$name.err" &
+  engine=$!
+  all+=("$engine")
+  where=
+  for ((i = 0; i < 200; ++i)); do
+    where=$(sed -n 's/.*--connect \([0-9.:]*\) .*/\1/p' "$name.err" 2>/dev/null || true)
+    [ -z "$where" ] || return 0
+    sleep 0.05
+  done
+}
+# lend NAME ARGUMENT...: a node of that name; lent is its process.
+lend() {
+  local name=$1
+  shift
+  "$program" node --connect "$where" --key key --name "$name" "$@" >"$name.out" 2>"$name.err" &
+  lent=$!
+  all+=("$lent")
+}
+# until_trials DB COUNT: while the search goes on.
+until_trials() {
+  while kill -0 "$engine" 2>/dev/null && [ "$(trials_in "$1")" -lt "$2" ]; do sleep 0.05; done
+}
+status_of() {
+  status=0
+  wait "$1" || status=$?
+}
+devices() { sql "$1" "SELECT group_concat(lane, ' ') FROM (SELECT DISTINCT lane FROM trials WHERE lane <> '' ORDER BY 1)"; }
+
+scale=(--space scale.yaml --seed 1 --budget 6)
+try "$program" evolve "${scale[@]}" --db alone.db --device emulator:l4
+check 'without nodes it succeeds' equal "$status" 0
+
+listen one "${scale[@]}"
+lend n1 --device emulator:l4
+status_of "$engine"
+check "one node: succeeds (its words: $(tail -n 1 one.err))" equal "$status" 0
+check 'one node: the same trials, with their finals' equal "$(fingerprint one.db)" "$(fingerprint alone.db)"
+check 'one node: all were there' equal "$(devices one.db)" n1/emulator:l4
+check 'one node: the run is of its kind of device' equal "$(sql one.db 'SELECT device FROM devices')" emulator:l4
+check 'the key is for its owner alone' equal "$(stat -c %a key)" 600
+status_of "$lent"
+check 'its node ends with it' equal "$status" 0
+check 'and says why' contains n1.err 'the search is over'
+
+# Long enough to be disturbed in.
+small=(--space small.yaml --seed 1 --budget 24 --no-finals)
+try "$program" evolve "${small[@]}" --db whole.db --device emulator:l4
+check 'the longer search succeeds' equal "$status" 0
+expected=$(fingerprint whole.db)
+
+listen two "${small[@]}"
+lend n1 --device emulator:l4
+first=$lent
+lend n2 --device emulator:l4
+until_trials two.db 4
+kill -KILL "$lent"
+until_trials two.db 8
+lend n3 --device emulator:l4
+until_trials two.db 12
+kill -KILL "$first"
+status_of "$engine"
+check "two nodes, both killed, one that comes: succeeds (its words: $(tail -n 1 two.err))" equal "$status" 0
+check 'two nodes: the same trials' equal "$(fingerprint two.db)" "$expected"
+check 'two nodes: no kernel is charged' equal \
+  "$(sql two.db "SELECT count(*) FROM trials WHERE finding IN ('crash', 'hang', 'device_lost')")" 0
+check 'two nodes: the loss is told' contains two.err 'n2/emulator:l4 is set aside: node n2 is gone'
+devices two.db >"$work/devices"
+check 'two nodes: who comes later is used' contains "$work/devices" n3/emulator:l4
+
+# None left; then one comes.
+listen none "${small[@]}"
+lend n1 --device emulator:l4
+until_trials none.db 4
+kill -KILL "$lent"
+while kill -0 "$engine" 2>/dev/null && ! grep -q 'no device is left' none.err; do sleep 0.05; done
+check 'none left: told' contains none.err "no device is left; waits for a node at $where, at most 300 s"
+lend n2 --device emulator:l4
+status_of "$engine"
+check "none left: succeeds (its words: $(tail -n 1 none.err))" equal "$status" 0
+check 'none left: the same trials' equal "$(fingerprint none.db)" "$expected"
+
+# None left, and none comes: it can be resumed, with nodes or without.
+listen over "${small[@]}" --grace 1
+lend n1 --device emulator:l4
+until_trials over.db 4
+kill -KILL "$lent"
+status_of "$engine"
+check 'none comes: ends with 3' equal "$status" 3
+check 'none comes: the way on is told' contains over.err '--resume 1 --listen 127.0.0.1:0 --key key'
+try "$program" evolve --db over.db --resume 1 --device emulator:l4 --no-finals
+check 'none comes: resumed without nodes it succeeds' equal "$status" 0
+check 'none comes: the same trials' equal "$(fingerprint over.db)" "$expected"
+
+# Nodes that the search starts itself.
+try "$program" evolve "${small[@]}" --db started.db --listen 127.0.0.1:0 --key key \
+  --nodes "'$program' node --device emulator:l4*2 --name s1"
+check "started: succeeds (its words: $(tail -n 1 "$err"))" equal "$status" 0
+check 'started: the same trials' equal "$(fingerprint started.db)" "$expected"
+check 'started: by both devices' equal "$(devices started.db)" 's1/emulator:l4 s1/emulator:l4#2'
+check 'started: what they say is told' contains "$err" ': node s1 serves the engine at 127.0.0.1:'
+check 'started: none is left' is_not pgrep -f -- "node --device emulator:l4.2 --name s1"
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key \
+  --nodes "'$program' node --device nothing"
+check 'a command that fails: ends with 3' equal "$status" 3
+check 'a command that fails: its words are told' contains "$err" "nothing"
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key --nodes /no/such/program
+check 'a command that there is not: refused' equal "$status" 2
+try "$program" evolve "${small[@]}" --db x.db --nodes "$program node"
+check '--nodes without an address: refused' equal "$status" 2
+
+# Who is not to come, to a search that lasts until it is ended.
+listen guarded --space small.yaml --seed 1 --budget 1h --no-finals
+port=${where##*:}
+exec {silent}<>"/dev/tcp/127.0.0.1/$port"
+exec {loud}<>"/dev/tcp/127.0.0.1/$port"
+printf 'GET / HTTP/1.1\r\n\r\n' >&"$loud"
+mkdir other
+"$program" evolve --db other/o.db --space scale.yaml --listen 127.0.0.1:0 --key other/key >/dev/null 2>&1 &
+all+=($!)
+for ((i = 0; i < 100; ++i)); do [ -s other/key ] || sleep 0.05; done
+kill "${all[-1]}"
+try "$program" node --connect "$where" --key other/key --device emulator:l4
+check 'another key: refused' equal "$status" 2
+check 'another key: told' contains "$work/err" 'no common key'
+chmod 644 other/key
+try "$program" node --connect "$where" --key other/key --device emulator:l4
+check 'a key that others may read: refused' equal "$status" 2
+lend n1 --device emulator:l4
+until_trials guarded.db 1
+try "$program" node --connect "$where" --key key --name n2 --device emulator:h100
+check 'another kind of device: refused' equal "$status" 2
+check 'another kind of device: told' contains "$work/err" 'the run has emulated NVIDIA L4'
+cp "$program" another && echo >>another
+try ./another node --connect "$where" --key key --name n3 --device emulator:l4
+check 'another build: refused' equal "$status" 2
+check 'another build: told' contains "$work/err" 'another build of fa-tune'
+kill -INT "$engine"
+status_of "$engine"
+check "guarded: goes on to its end (its words: $(tail -n 1 guarded.err))" equal "$status" 130
+check 'guarded: by the one node' equal "$(devices guarded.db)" n1/emulator:l4
+exec {silent}>&- {loud}>&-
+
+try "$program" node --connect "$where" --key key --device emulator:l4 --wait 0
+check 'nobody there: ends with 3' equal "$status" 3
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0
+check '--listen without --key: refused' equal "$status" 2
+try "$program" evolve "${small[@]}" --db x.db --listen nowhere --key key
+check 'no address: refused' equal "$status" 2
+check 'no address: what is expected' contains "$work/err" 'expected HOST:PORT'
+try "$program" node --connect "$where" --key key --device auto
+check 'a node that names no device: refused' equal "$status" 2
+finish
