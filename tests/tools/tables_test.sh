@@ -75,8 +75,18 @@ answer = json.load(open("one.json"))
 assert set(answer["score"]) == {"mean", "low", "high"}, answer
 assert set(answer["evaluations_to"]) == {"10", "5", "2", "1"}, answer
 assert answer["score"]["low"] <= answer["score"]["mean"] <= answer["score"]["high"]
-assert answer["tuners"][0]["tables"][0]["optimum_ms"] == 1
+table = answer["tuners"][0]["tables"][0]
+assert table["optimum_ms"] == 1
+shares = table["share_within_after"]
+assert set(shares) == {"10", "5", "2", "1"} and set(shares["5"]) == {"25", "50", "100", "200"}, shares
+assert 0 < shares["10"]["25"] <= shares["10"]["200"] <= 1, shares
 PY
+try "$program" replay valley.json --strategy evolve --seeds 2 --batch 1 --ahead 15
+cp "$out" ahead.txt
+try "$program" replay valley.json --strategy evolve --seeds 2 --under-way 16
+check 'trials under way are batches of one' cmp ahead.txt "$out"
+try "$program" replay valley.json --strategy evolve --seeds 2 --under-way 16 --batch 4
+check 'and are said in one way' equal "$status" 2
 printf 'tuner,table,seed,evaluation,key,time_ms,elapsed_ms\nlucky,valley,0,1,"13,4",1,1\n' >trace.csv
 try "$program" replay valley.json --trace trace.csv
 check 'the trace of another tuner is scored' contains "$out" 'lucky'

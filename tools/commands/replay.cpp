@@ -31,6 +31,7 @@ struct ReplayArguments {
   std::optional<std::size_t> budget;
   int batch = 1;
   std::size_t ahead = 0;
+  std::optional<std::size_t> under_way;
   int jobs = default_jobs();
 };
 
@@ -69,6 +70,7 @@ std::vector<community::Trace> run(const community::RecordedTable& table,
   options.batch = arguments.batch;
   options.ahead = arguments.ahead;
   options.jobs = arguments.jobs;
+  options.enough_ms = scorer.optimum_ms();
   for (const Opened& before : earlier)
     options.earlier.push_back({&before.table, &before.space, arguments.earlier_evaluations});
   const std::size_t budget = arguments.budget.value_or(scorer.budget_evaluations());
@@ -155,6 +157,12 @@ Json summary_json(const community::ReplaySummary& summary) {
   for (std::size_t i = 0; i < community::kFixedBudgets.size(); ++i)
     after[std::to_string(community::kFixedBudgets[i])] = mean_json(summary.after[i]);
   json["optimum_over_best_after"] = std::move(after);
+  Json within = Json::object();
+  for (std::size_t i = 0; i < community::kNearnessPercent.size(); ++i)
+    for (std::size_t j = 0; j < community::kFixedBudgets.size(); ++j)
+      within[std::to_string(community::kNearnessPercent[i])]
+            [std::to_string(community::kFixedBudgets[j])] = summary.within[i][j];
+  json["share_within_after"] = std::move(within);
   return json;
 }
 
@@ -170,6 +178,17 @@ Json tuner_json(const Tuner& tuner) {
   return json;
 }
 
+// Which of the shares the table shows; the JSON has all of them.
+constexpr std::size_t kShownNearness = 1;
+constexpr std::size_t kShownBudget = community::kFixedBudgets.size() - 1;
+
+double least_share(const Tuner& tuner) {
+  double least = 1;
+  for (const community::ReplaySummary& summary : tuner.tables)
+    least = std::min(least, summary.within[kShownNearness][kShownBudget]);
+  return least;
+}
+
 std::vector<std::string> cells(const std::string& tuner, const std::string& table,
                                const Interval& score, const Tuner& rows) {
   std::vector<std::string> result = {tuner, table, score_cell(score)};
@@ -181,6 +200,7 @@ std::vector<std::string> cells(const std::string& tuner, const std::string& tabl
       mean += summary.after[i].value / static_cast<double>(rows.tables.size());
     result.push_back(fmt::format("{:.1f}%", 100 * mean));
   }
+  result.push_back(fmt::format("{:.1f}%", 100 * least_share(rows)));
   return result;
 }
 
@@ -192,6 +212,9 @@ std::string replay_table(const std::vector<community::ReplaySummary>& summaries)
     columns.push_back({fmt::format("to {}%", percent), report::Align::right});
   for (const std::size_t evaluations : community::kFixedBudgets)
     columns.push_back({fmt::format("after {}", evaluations), report::Align::right});
+  columns.push_back({fmt::format("{}% by {}", community::kNearnessPercent[kShownNearness],
+                                 community::kFixedBudgets[kShownBudget]),
+                     report::Align::right});
   report::Table table(std::move(columns));
   for (const Tuner& tuner : by_tuner(summaries)) {
     for (const community::ReplaySummary& summary : tuner.tables)
@@ -199,7 +222,7 @@ std::string replay_table(const std::vector<community::ReplaySummary>& summaries)
     if (tuner.tables.size() > 1)
       table.add(cells(tuner.name, "all", community::mean_score(tuner.tables), tuner));
   }
-  std::string text = table.text(200);
+  std::string text = table.text(220);
   std::vector<std::string> told;
   for (const community::ReplaySummary& summary : summaries) {
     if (std::ranges::find(told, summary.table) != told.end()) continue;
@@ -210,7 +233,8 @@ std::string replay_table(const std::vector<community::ReplaySummary>& summaries)
   return text +
          "to x%: median evaluations until within x% of the optimum (95% interval; - where half of\n"
          "the runs or more did not come there). after n: the optimum over the best after n\n"
-         "evaluations, mean of the runs.\n";
+         "evaluations, mean of the runs. x% by n: runs within x% of it by then, of all tables the\n"
+         "least.\n";
 }
 
 // The first tuner's `score` and `evaluations_to` stand at the top as well.
@@ -224,7 +248,12 @@ std::string replay_json(const std::vector<community::ReplaySummary>& summaries) 
   return json.dump(2) + "\n";
 }
 
-int replay_command(const ReplayArguments& arguments) {
+int replay_command(const ReplayArguments& given) {
+  ReplayArguments arguments = given;
+  if (arguments.under_way) {
+    arguments.batch = 1;
+    arguments.ahead = *arguments.under_way - 1;
+  }
   if (arguments.strategy.empty() && arguments.traces.empty())
     throw UserError("nothing to score: give --strategy or --trace");
   std::vector<community::TunerTraces> foreign;
@@ -290,12 +319,20 @@ void add_replay(CLI::App& app, Action& action) {
       ->add_option("--budget", arguments->budget,
                    "evaluations; the community's definition if not given")
       ->check(CLI::Range(1, 10'000'000));
-  command->add_option("--batch", arguments->batch, "configs asked for at a time")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000));
-  command->add_option("--ahead", arguments->ahead, "batches asked for before the last is told")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1'000));
+  auto* batch = command->add_option("--batch", arguments->batch, "configs asked for at a time")
+                    ->capture_default_str()
+                    ->check(CLI::Range(1, 10'000));
+  auto* ahead =
+      command->add_option("--ahead", arguments->ahead, "batches asked for before the last is told")
+          ->capture_default_str()
+          ->check(CLI::Range(0, 1'000));
+  command
+      ->add_option("--under-way", arguments->under_way,
+                   "trials under way at any time, each one told makes the next one asked for: "
+                   "--batch 1 and one less --ahead")
+      ->check(CLI::Range(1, 1'001))
+      ->excludes(batch)
+      ->excludes(ahead);
   command
       ->add_option("--earlier", arguments->earlier,
                    "tables on which each run first searches, to learn from it (evolve does)")

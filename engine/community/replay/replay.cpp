@@ -1,8 +1,10 @@
 #include "engine/community/replay/replay.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -46,7 +48,10 @@ class Replayed {
   search::PriorTrials take_told() { return {table_.name, std::move(told_)}; }
 
  private:
-  bool is_over() const { return elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations; }
+  bool is_over() const {
+    return best_ms_ <= options_.enough_ms ||
+           (elapsed_ms_ >= budget_.ms && trace_.size() >= budget_.evaluations);
+  }
 
   search::Evaluation evaluate(const search::Proposal& proposal) {
     const TableEntry* entry = table_.find(space_.genome(proposal.config));
@@ -54,7 +59,10 @@ class Replayed {
     told.number = ++asked_;
     told.config = proposal.config;
     told.passed = entry->time_ms.has_value();
-    if (entry->time_ms) told.time_us = *entry->time_ms * kUsPerMs;
+    if (entry->time_ms) {
+      told.time_us = *entry->time_ms * kUsPerMs;
+      best_ms_ = std::min(best_ms_, *entry->time_ms);
+    }
     if (visited_.insert(entry).second) {
       told.cost_s = entry->cost_ms / kMsPerS;
       elapsed_ms_ += entry->cost_ms;
@@ -71,6 +79,7 @@ class Replayed {
   std::set<const TableEntry*> visited_;
   Trace trace_;
   double elapsed_ms_ = 0;
+  double best_ms_ = std::numeric_limits<double>::infinity();
   std::uint64_t asked_ = 0;
 };
 
@@ -78,7 +87,9 @@ Trace replay_seed(const RecordedTable& table, const space::Space& space,
                   const ReplayOptions& options, std::uint64_t seed) {
   std::vector<search::PriorTrials> earlier;
   for (const EarlierTable& before : options.earlier) {
-    Replayed first(*before.table, *before.space, options, {0, before.evaluations});
+    ReplayOptions whole = options;
+    whole.enough_ms = 0;
+    Replayed first(*before.table, *before.space, whole, {0, before.evaluations});
     first.run(seed, {});
     earlier.push_back(first.take_told());
   }

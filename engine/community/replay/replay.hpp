@@ -33,12 +33,15 @@ struct ReplayOptions {
   std::size_t ahead = 0;
   ReplayBudget budget;
   std::vector<EarlierTable> earlier = {};
+  // A run ends as soon as it knows a time of at most this: at the table's optimum no figure of a
+  // Scorer's changes any more.
+  double enough_ms = 0;
   int jobs = 1;  // threads; the traces do not depend on them
 };
 
 // Runs a strategy on a table once for each seed, 1 to `seeds`: what it asks for is looked up, told
 // with the recorded time and cost, and paid for at the first visit. One trace a seed, with every
-// evaluation. Throws UserError for a strategy that is not known.
+// evaluation until its end. Throws UserError for a strategy that is not known.
 std::vector<Trace> replay(const RecordedTable& table, const space::Space& space,
                           const ReplayOptions& options);
 

@@ -32,6 +32,12 @@ double first_within(const Trace& trace, double time_ms, std::size_t most) {
   return kInfinite;
 }
 
+double share_reached(const std::vector<double>& evaluations, std::size_t most) {
+  const auto reached = std::ranges::count_if(
+      evaluations, [&](double count) { return count <= static_cast<double>(most); });
+  return static_cast<double>(reached) / static_cast<double>(evaluations.size());
+}
+
 std::optional<double> if_reached(double evaluations) {
   return evaluations < kNever / 4 ? std::optional(evaluations) : std::nullopt;
 }
@@ -56,6 +62,8 @@ ReplaySummary summarize(const Scorer& scorer, std::span<const Trace> runs,
     const double time = scorer.optimum_ms() * (1 + kNearnessPercent[i] / 100.0);
     for (const Trace& trace : runs)
       summary.evaluations_to[i].push_back(first_within(trace, time, most));
+    for (std::size_t j = 0; j < kFixedBudgets.size(); ++j)
+      summary.within[i][j] = share_reached(summary.evaluations_to[i], kFixedBudgets[j]);
   }
   for (std::size_t i = 0; i < kFixedBudgets.size(); ++i) {
     std::vector<double> shares;

@@ -37,6 +37,8 @@ struct ReplaySummary {
   std::vector<double> scores;  // of each run
   // For each nearness, of each run; infinite where it did not come that near.
   std::array<std::vector<double>, kNearnessPercent.size()> evaluations_to;
+  // For each nearness and each of kFixedBudgets, the share of runs that had come that near by then.
+  std::array<std::array<double, kFixedBudgets.size()>, kNearnessPercent.size()> within{};
   // The optimum's time over the best one known after fixed_budgets; 0 where none was.
   std::array<Interval, kFixedBudgets.size()> after;
 };

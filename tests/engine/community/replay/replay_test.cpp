@@ -89,6 +89,26 @@ TEST_CASE("replay: a budget of time and one of evaluations both bind, and a tabl
   CHECK(all.size() == table.entries.size());
 }
 
+TEST_CASE("replay: a run that ends at the optimum scores as one that goes on") {
+  const RecordedTable table = valley();
+  const Space space = table.space();
+  const Scorer scorer(table);
+  ReplayOptions options{
+      .strategy = "random", .seeds = 8, .budget = {scorer.budget_ms(), table.entries.size()}};
+  const auto whole = replay(table, space, options);
+  options.enough_ms = scorer.optimum_ms();
+  const auto ended = replay(table, space, options);
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    CHECK(whole[i].size() == table.entries.size());
+    CHECK(ended[i].size() < whole[i].size());
+    CHECK(ended[i].back().time_ms == scorer.optimum_ms());
+    CHECK(scorer.score(ended[i], scorer.budget_ms()) ==
+          doctest::Approx(scorer.score(whole[i], scorer.budget_ms())).epsilon(1e-12));
+  }
+  const auto found = summarize(scorer, ended, std::nullopt);
+  CHECK(found.evaluations_to == summarize(scorer, whole, std::nullopt).evaluations_to);
+}
+
 TEST_CASE("replay: every strategy runs, and the default one is better than random") {
   const RecordedTable table = valley();
   const Space space = table.space();

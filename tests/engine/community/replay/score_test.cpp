@@ -107,8 +107,17 @@ TEST_CASE("summary: evaluations to nearness, with runs that never come there") {
   CHECK(ten.reached == 2);
   CHECK_FALSE(ten.high);
   CHECK_FALSE(median_evaluations(summary.evaluations_to[3]).median);
+  CHECK(summary.within[0] == std::array{2 / 3.0, 2 / 3.0, 2 / 3.0, 2 / 3.0});
+  CHECK(summary.within[3] == std::array{1 / 3.0, 1 / 3.0, 1 / 3.0, 1 / 3.0});
   // After 25 evaluations: 1/1.05, 1/1 and 1/50.
   CHECK(summary.after[0].value == doctest::Approx((1 / 1.05 + 1 + 0.02) / 3));
+}
+
+TEST_CASE("summary: a run counts as near from the evaluation on that brought it there") {
+  const Scorer scorer(table_of(ramp(100)));
+  const std::vector<Trace> runs = {
+      {{25, 10, 1.0}}, {{26, 10, 1.0}}, {{200, 9, 1.0}}, {{201, 9, 1.0}}};
+  CHECK(summarize(scorer, runs, 1000).within[1] == std::array{0.25, 0.5, 0.5, 0.75});
 }
 
 TEST_CASE("summary: the mean over tables has the tables' intervals") {
