@@ -23,6 +23,7 @@ struct YamlForm {
   enum class Kind {
     any,
     text,   // a scalar, as expressions and free text are
+    whole,  // an integer, or an expression that gives one
     name,   // an identifier
     value,  // of a parameter: a number, true or false, or a qualified name
     integer,
@@ -48,6 +49,7 @@ namespace forms {
 
 inline constexpr YamlForm kAny{};
 inline constexpr YamlForm kText{.kind = YamlForm::Kind::text};
+inline constexpr YamlForm kWhole{.kind = YamlForm::Kind::whole};
 inline constexpr YamlForm kName{.kind = YamlForm::Kind::name};
 inline constexpr YamlForm kValue{.kind = YamlForm::Kind::value};
 inline constexpr YamlForm kInteger{.kind = YamlForm::Kind::integer};

@@ -45,6 +45,9 @@ Json plain_schema(const YamlForm& form) {
     case Kind::text:
       schema["type"] = {"string", "number", "boolean"};
       break;
+    case Kind::whole:
+      schema["type"] = {"string", "integer", "boolean"};
+      break;
     case Kind::name:
       schema = name(kIdentifier);
       break;

@@ -32,11 +32,11 @@ inline constexpr std::array<std::string_view, 5> kRoleWords = {"input", "output"
 inline constexpr YamlForm kRole{.kind = Kind::choice, .words = kRoleWords};
 
 inline constexpr YamlForm kTwoNumbers{.kind = Kind::list, .item = &kNumber, .least = 2, .most = 2};
-inline constexpr YamlForm kTwoTexts{.kind = Kind::list, .item = &kText, .least = 2, .most = 2};
+inline constexpr YamlForm kTwoWhole{.kind = Kind::list, .item = &kWhole, .least = 2, .most = 2};
 inline constexpr std::array kFillKeys = {
     YamlKey{"normal", &kTwoNumbers, false, "mean and deviation"},
     YamlKey{"uniform", &kTwoNumbers, false, "low and high"},
-    YamlKey{"integers", &kTwoTexts, false, "least and most"},
+    YamlKey{"integers", &kTwoWhole, false, "least and most"},
     YamlKey{"value", &kText, false, "of every element"},
     YamlKey{"permutation", &kText, false, "0 to n - 1, each once"},
     YamlKey{"offsets", &kText, false, "ascending from 0 to n"},
