@@ -92,7 +92,7 @@ __device__ __forceinline__ void join_warps(const WarpState& state, char* memory,
   }
 }
 
-// A block of JOIN_THREADS for one row: groups of threads take every so many-th split, and the first
+// A block of JOIN_THREADS for one row: groups of threads take the splits in turn, and the first
 // group adds up what they have.
 __device__ __forceinline__ void join_splits(const Rows& rows, int row, Element* o, float* lses,
                                             const float* partials, const float* row_states) {
