@@ -83,17 +83,6 @@ std::expected<bool, Fault> counts(Device& device, const std::string& accident = 
   return right;
 }
 
-class Memory {
- public:
-  Memory() { setenv("FA_TUNE_BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
-  ~Memory() { unsetenv("FA_TUNE_BAD_WORKER_FOLDER"); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
- private:
-  ScratchFolder folder_;
-};
-
 }  // namespace
 
 TEST_CASE("a device of a node is the device") {
@@ -130,7 +119,7 @@ TEST_CASE("a device of a node is the device") {
 }
 
 TEST_CASE("a kernel that ends its process on a node is told as here, and the node goes on") {
-  const Memory memory;
+  const WorkerMemory memory;
   Node node;
   const auto device = node.open();
   auto outcome = counts(*device, "segfault");

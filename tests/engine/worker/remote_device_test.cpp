@@ -33,18 +33,6 @@ RemoteOptions options(milliseconds launch = Deadlines::of_emulator().launch) {
   return remote;
 }
 
-// Where the workers of one test remember what they did.
-class Memory {
- public:
-  Memory() { setenv("FA_TUNE_BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
-  ~Memory() { unsetenv("FA_TUNE_BAD_WORKER_FOLDER"); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
- private:
-  test::ScratchFolder folder_;
-};
-
 // A buffer of numbers from 0 on and a kernel that adds one to each.
 struct Counting {
   explicit Counting(Device& on, const std::string& accident = "none") : device(on) {
@@ -153,7 +141,7 @@ TEST_CASE("a device in another process is the device") {
 
 TEST_CASE(
     "a device that is renewed goes on in another process: kernels are there, buffers are not") {
-  const Memory memory;
+  const WorkerMemory memory;
   const auto device = open_remote(options());
   Counting before(*device);
   REQUIRE_FALSE(before.run().has_value());
@@ -172,7 +160,7 @@ TEST_CASE(
 }
 
 TEST_CASE("buffers are parked where that is asked: the next of the same size has the place") {
-  const Memory memory;
+  const WorkerMemory memory;
   const auto address_of = [](Device& device, BufferHandle buffer) {
     return std::get<std::vector<std::byte>>(device.address(buffer, 0));
   };
@@ -208,7 +196,7 @@ TEST_CASE("buffers are parked where that is asked: the next of the same size has
 }
 
 TEST_CASE("buffers are wiped together, before whatever could tell") {
-  const Memory memory;
+  const WorkerMemory memory;
   RemoteOptions remote = options();
   remote.parks_buffers = true;
   const auto device = open_remote(remote);
@@ -252,7 +240,7 @@ TEST_CASE("buffers are parked up to a limit, then let go") {
 }
 
 TEST_CASE("a tensor map is made once for a buffer, and anew in another process") {
-  const Memory memory;
+  const WorkerMemory memory;
   RemoteOptions remote = options();
   remote.words = test::bad_worker({"--device", "h100"});
   const auto device = open_remote(remote);
@@ -285,7 +273,7 @@ TEST_CASE("what is larger than the window goes in pieces") {
 }
 
 TEST_CASE("a worker that dies costs its kernel, and nobody else") {
-  const Memory memory;
+  const WorkerMemory memory;
   const auto device = open_remote(options());
   Counting before(*device);
   REQUIRE_FALSE(before.run().has_value());
@@ -334,7 +322,7 @@ TEST_CASE("a death while loading is told too") {
 }
 
 TEST_CASE("a kernel that hangs is ended by the engine's deadline") {
-  const Memory memory;
+  const WorkerMemory memory;
   const auto device = open_remote(options(milliseconds(1500)));
   Counting hanging(*device, "hang");
   const auto fault = hanging.run();
@@ -345,7 +333,7 @@ TEST_CASE("a kernel that hangs is ended by the engine's deadline") {
 }
 
 TEST_CASE("an incumbent shortens the wait, down to a least") {
-  const Memory memory;
+  const WorkerMemory memory;
   RemoteOptions remote = options();
   remote.deadlines.incumbents = 20;
   remote.deadlines.least = milliseconds(500);
@@ -371,7 +359,7 @@ TEST_CASE("an error that costs the context costs the worker, and the next one is
 }
 
 TEST_CASE("a device on which no worker starts any more is set aside") {
-  const Memory memory;
+  const WorkerMemory memory;
   const auto device = open_remote(options(milliseconds(1000)));
   Counting wedge(*device, "wedge");
   CHECK(wedge.run()->kind == FaultKind::timeout);

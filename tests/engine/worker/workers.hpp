@@ -1,6 +1,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,7 @@
 
 #include "engine/model/kernel_image.hpp"
 #include "engine/worker/remote_device.hpp"
+#include "tests/helpers.hpp"
 
 namespace fa_tune::test {
 
@@ -20,6 +22,18 @@ inline std::vector<std::string> bad_worker(const std::vector<std::string>& argum
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
+
+// Where the workers of one test remember what they did.
+class WorkerMemory {
+ public:
+  WorkerMemory() { setenv("FA_TUNE_BAD_WORKER_FOLDER", folder_.path().c_str(), 1); }
+  ~WorkerMemory() { unsetenv("FA_TUNE_BAD_WORKER_FOLDER"); }
+  WorkerMemory(const WorkerMemory&) = delete;
+  WorkerMemory& operator=(const WorkerMemory&) = delete;
+
+ private:
+  ScratchFolder folder_;
+};
 
 // data[i] += 1 for 64 threads of one block. `accident` is what its launch does to the process.
 inline KernelImage counting_kernel(const std::string& accident = "none") {
