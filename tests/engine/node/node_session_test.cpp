@@ -177,7 +177,7 @@ TEST_CASE("a node that is long at work is waited for, one that has stopped is no
   CHECK(counts(*slow.open()) == true);
 
   auto [engine, node] = links();
-  std::jthread silent([&node = *node] { (void)node.next(5s); });
+  std::jthread silent([&stranger = *node] { (void)stranger.next(5s); });
   const Stopwatch watch;
   CHECK_THROWS_AS((void)open_on_node(engine, "n1", "emulator:l4", short_patience()), MachineError);
   CHECK(watch.milliseconds() > 1900);
@@ -194,10 +194,10 @@ TEST_CASE("a device that a node cannot open is told with its reason") {
 TEST_CASE("what no peer says ends the connection") {
   const auto answers = [](const std::string& bytes) {
     auto [engine, node] = links();
-    std::jthread other([&node = *node, &bytes] {
-      (void)node.wait(5s, 5s);
-      (void)node.send(bytes, 1s);
-      (void)node.wait(2s, 2s);
+    std::jthread other([&stranger = *node, &bytes] {
+      (void)stranger.wait(5s, 5s);
+      (void)stranger.send(bytes, 1s);
+      (void)stranger.wait(2s, 2s);
     });
     try {
       (void)open_on_node(engine, "n1", "emulator:l4", short_patience());
