@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 constexpr auto kListenLook = 200ms;
 // Who comes beyond these is turned away until one of them is through.
 constexpr std::size_t kMostArrivals = 64;
+// Of one node: as many as --jobs takes.
+constexpr std::uint32_t kMostCompilers = 1024;
 // What a goodbye may take.
 constexpr auto kGoodbye = 1000ms;
 
@@ -42,9 +44,11 @@ NodeHub::~NodeHub() {
   }
   close(listening_);
   devices_.clear();
+  for (const auto& each : compilers_) options_.compilers->remove(*each);
   const std::string over = message::encode(message::Over{"the search is over"});
   for (const auto& link : links_)
     if (!link->send(over, kGoodbye)) link->cut();
+  compilers_.clear();
 }
 
 void NodeHub::listen() {
@@ -94,6 +98,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
   message::Hello hello = std::get<message::Hello>(*first);
   hello.node = printable(hello.node, kLongestQuote);
   hello.device = printable(hello.device, kLongestQuote);
+  hello.compiler = printable(hello.compiler, kLongestQuote);
   if (hello.build != message::build_of_this_program()) {
     refuse(*link, hello.node, "it runs another build of fa-tune; install this engine's there");
     return std::nullopt;
@@ -133,7 +138,14 @@ void NodeHub::see_in(int socket) {
     changed_.notify_all();
     return;
   }
-  const auto& [link, hello] = *guest;
+  if (guest->hello.role == message::Role::compilers)
+    take_in_compilers(*guest);
+  else
+    take_in_device(*guest);
+}
+
+void NodeHub::take_in_device(const Guest& guest) {
+  const auto& [link, hello] = guest;
   std::unique_ptr<device::Device> device;
   try {
     device = open_on_node(link, hello.node, hello.device, options_.patience);
@@ -152,6 +164,25 @@ void NodeHub::see_in(int socket) {
   devices_.push_back(std::move(device));
   changed_.notify_all();
   if (wake_) wake_();
+}
+
+void NodeHub::take_in_compilers(const Guest& guest) {
+  const auto& [link, hello] = guest;
+  if (options_.compilers == nullptr)
+    return refuse(*link, hello.node, "this search has no use for compilers");
+  if (hello.jobs < 1 || hello.jobs > kMostCompilers)
+    return refuse(*link, hello.node,
+                  fmt::format("it has {} compilers, of 1 to {}", hello.jobs, kMostCompilers));
+  const auto compiler = std::make_shared<NodeCompiler>(
+      link, hello, options_.patience, [this](const NodeCompiler& self, const std::string& why) {
+        if (options_.compilers->remove(self)) log_warning("{}", why);
+      });
+  if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
+    return refuse(*link, hello.node, added.error());
+  log_info("node {} has come: {} compilers, {}", hello.node, hello.jobs, compiler->version());
+  // By then it may be gone, and its destructor must not be its own reader's.
+  const std::lock_guard lock(mutex_);
+  compilers_.push_back(compiler);
 }
 
 void NodeHub::require_kind(const device::DeviceInfo& kind) {

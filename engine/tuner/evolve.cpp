@@ -70,13 +70,17 @@ class Evolution {
         options_(options),
         listener_(listener),
         stop_(stop),
-        pool_(compiler, options.jobs, [this] { queue_.wake(); }),
+        pool_(compiler, options.compilers != nullptr ? options.compilers->size() : options.jobs,
+              [this] { queue_.wake(); }),
         policy_(options.policy),
         usable_(devices_) {
     if (options.supply != nullptr) options.supply->on_arrival([this] { queue_.wake(); });
+    if (options.compilers != nullptr)
+      options.compilers->on_arrival([this](int size) { pool_.grow(size); });
   }
   ~Evolution() {
     if (options_.supply != nullptr) options_.supply->on_arrival({});
+    if (options_.compilers != nullptr) options_.compilers->on_arrival({});
   }
   Evolution(const Evolution&) = delete;
   Evolution& operator=(const Evolution&) = delete;
@@ -88,6 +92,9 @@ class Evolution {
     } catch (const Interrupted& why) {
       log_debug("{}", why.what());
       result_.interrupted = true;
+      leave();
+    } catch (const kernel::NoCompilerLeft& why) {
+      result_.trouble = why.what();
       leave();
     } catch (...) {
       leave();

@@ -60,7 +60,6 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       seeds_(TrialSeeds::of(seed)),
       executor_({}, parts.queue) {
   for (device::Device* device : parts.devices) add_device(*device);
-  breakdown_.jobs = parts.options.jobs;
 }
 
 void SearchLoop::add_device(device::Device& device) {
@@ -100,6 +99,8 @@ bool SearchLoop::has_more() const {
 }
 
 void SearchLoop::run() {
+  const kernel::CompilerGroup* const compilers = parts_.options.compilers;
+  const double before_s = compilers != nullptr ? compilers->presence().seconds : 0;
   for (;;) {
     take_arrived();
     while (ask() || record() || compile_next()) {
@@ -121,6 +122,13 @@ void SearchLoop::run() {
   executor_.stop();
   interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
+  breakdown_.jobs = parts_.options.jobs;
+  breakdown_.compilers_s = breakdown_.jobs * breakdown_.wall_s;
+  if (compilers != nullptr) {
+    const auto [most, seconds] = compilers->presence();
+    breakdown_.jobs = most;
+    breakdown_.compilers_s = seconds - before_s;
+  }
 }
 
 bool SearchLoop::within_budget(std::uint64_t number) const {
@@ -176,7 +184,12 @@ bool SearchLoop::compile_next() {
     if (ending() || !within_budget(entry.number) || executor_.under_way() >= room ||
         !entry.variant->ready())
       return false;
-    compile_one(entry);
+    try {
+      compile_one(entry);
+    } catch (const kernel::NoCompilerLeft& why) {
+      trouble_ = why.what();
+      return false;
+    }
   }
   ++compiled_;
   return true;

@@ -27,12 +27,24 @@ Frame frame_of(const std::string& bytes) {
 
 std::vector<node::message::Message> samples() {
   using namespace node::message;
+  kernel::CompileRequest request{
+      {"source", "kernel", "hash", {}, {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
+  kernel::Compiled compiled{
+      {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}, {{"last", {16}}}},
+      {"warning"},
+      12.5,
+      false,
+      "code"};
   return {Hello{"build", "n1", "cuda:0", Role::reference},
+          Hello{"build", "n1", "", Role::compilers, 16, "NVRTC 13.0.88", "digest"},
           Welcome{},
           Refused{"why"},
           Begin{},
           Beat{},
-          Over{"why"}};
+          Over{"why"},
+          Compile{7, request},
+          CompileDone{7, compiled},
+          CompileFailed{8, {"error", "log", false}}};
 }
 
 }  // namespace
@@ -54,10 +66,13 @@ TEST_CASE("what a node and an engine say comes back as it was, whole or not at a
   }
   CHECK_FALSE(
       node::message::is_message(frame_of(worker::encode_frame(node::message::kTensorBytes, "x"))));
-  CHECK_FALSE(node::message::decode({0x200 + 6, ""}).has_value());
+  CHECK_FALSE(node::message::decode({0x200 + 9, ""}).has_value());
   // A role that there is not.
   Frame hello = frame_of(node::message::encode(samples().front()));
-  hello.payload[hello.payload.size() - 8] = 2;
+  // The role comes before a number and two texts that are empty.
+  char& role = hello.payload[hello.payload.size() - 32];
+  CHECK(role == static_cast<char>(node::message::Role::reference));
+  role = 3;
   CHECK_FALSE(node::message::decode(hello).has_value());
 }
 
