@@ -218,7 +218,7 @@ TEST_CASE("a node that is long at a source is waited for, one that has stopped i
   // It says that it lives, for ever.
   patience.compile = 300ms;
   CompilingNode endless(1, std::make_unique<ToldCompiler>([](const CompileRequest&) {
-                          std::this_thread::sleep_for(2000ms);
+                          std::this_thread::sleep_for(1000ms);
                           return Compiled{};
                         }),
                         patience);
