@@ -17,6 +17,8 @@ CompileLane::~CompileLane() {
   tasks_.close();
 }
 
+void CompileLane::start() { at_work() -= static_cast<int>(tasks_.take_all().size()); }
+
 std::optional<Lane::End> CompileLane::on(const message::Message& message,
                                          const std::shared_ptr<Link>& link) {
   const auto* asked = std::get_if<message::Compile>(&message);

@@ -15,7 +15,7 @@
 namespace fa_tune::node {
 
 // All compilers of a node: compiles `jobs` sources at a time, each on a thread of its own. What is
-// under way when an engine is lost is finished for nobody.
+// under way when an engine is lost is finished for nobody; what is not begun then is dropped.
 class CompileLane final : public Lane {
  public:
   // The compiler must outlive it, and compile in processes of its own. Where it throws, this node
@@ -29,6 +29,7 @@ class CompileLane final : public Lane {
     message::Compile asked;
   };
 
+  void start() override;
   std::optional<End> on(const message::Message& message,
                         const std::shared_ptr<Link>& link) override;
   Link::Done on(const worker::message::Request& request, Link& link) override;

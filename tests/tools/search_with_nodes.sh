@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # the tests read what it sets, and cli.sh sets what it reads
 # For tests of searches with nodes, after cli.sh. `all` are the processes that are ended in the end.
 
 all=()
@@ -25,7 +26,6 @@ lend() {
   local name=$1
   shift
   "$program" node --connect "$where" --key key --name "$name" "$@" >"$name.out" 2>"$name.err" &
-  # shellcheck disable=SC2034 # the tests read it
   lent=$!
   all+=("$lent")
 }

@@ -27,8 +27,12 @@ std::shared_ptr<kernel::CompilerGroup> open_compilers(const NodeArguments& argum
       kernel::CompilerGroup::Options{grace_of(arguments), "a node that compiles", choice.stop});
   if (choice.version) group->require_version(*choice.version);
   if (choice.jobs == 0) return group;
-  if (const auto added = group->add(worker::open_nvrtc_in_worker(), choice.jobs); !added)
-    throw UserError(fmt::format("this machine cannot compile for that run: {}", added.error()));
+  try {
+    if (const auto added = group->add(worker::open_nvrtc_in_worker(), choice.jobs); !added)
+      throw UserError(fmt::format("this machine cannot compile for that run: {}", added.error()));
+  } catch (const MachineError& error) {
+    throw MachineError(fmt::format("{}; --jobs 0 has nodes alone compile", error.what()));
+  }
   return group;
 }
 
@@ -52,9 +56,10 @@ std::string NodeArguments::words() const {
 
 void add_node_options(CLI::App& command, NodeArguments& arguments) {
   command
-      .add_option("--listen", arguments.listen,
-                  "search with the devices of other machines, which come here by `fa-tune node`; "
-                  "with those of this machine besides only if --device names them")
+      .add_option(
+          "--listen", arguments.listen,
+          "search with the devices and compilers of other machines, which come here by "
+          "`fa-tune node`; with devices of this machine besides only if --device names them")
       ->type_name("HOST:PORT");
   command
       .add_option(
