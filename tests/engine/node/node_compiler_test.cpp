@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <latch>
 #include <limits>
 #include <thread>
 
@@ -124,6 +125,15 @@ TEST_CASE("the compilers of a node compile, several sources at a time") {
     REQUIRE(outcome.has_value());
     CHECK(outcome->image.bytes == "source " + std::to_string(i));
   }
+  std::latch all(3);
+  CompilingNode together(3, std::make_unique<ToldCompiler>([&all](const CompileRequest&) {
+                           all.arrive_and_wait();
+                           return Compiled{};
+                         }));
+  for (int i = 0; i < 3; ++i)
+    outcomes[static_cast<std::size_t>(i)] =
+        std::async(std::launch::async, [&together] { return together.here()->compile(cuda("a")); });
+  for (int i = 0; i < 3; ++i) CHECK(outcomes[static_cast<std::size_t>(i)].get().has_value());
   // In workers of the node.
   CHECK(node.here()->compile(cuda("a"))->code_hash != std::to_string(getpid()));
   REQUIRE(node.link().send(node::message::encode(node::message::Over{"done"}), 1s).has_value());

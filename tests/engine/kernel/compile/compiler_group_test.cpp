@@ -25,7 +25,8 @@ class HeldCompiler final : public Compiler {
     std::unique_lock lock(mutex_);
     asked_.push_back(request.source.text);
     changed_.notify_all();
-    changed_.wait(lock, [this] { return let_go_ || gone_; });
+    // Not for ever, so that a test that fails ends.
+    changed_.wait_for(lock, 60s, [this] { return let_go_ || gone_; });
     if (gone_) throw CompilerGone(name_ + " is gone");
     if (request.source.text == "bad") throw MachineError("no disk");
     Compiled compiled;
