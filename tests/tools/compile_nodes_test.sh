@@ -32,17 +32,16 @@ check 'beside: the engine keeps what they compile' test "$(compiled_in beside)" 
 status_of "$lent"
 check 'beside: the node ends with it' equal "$status" 0
 
-# Nobody compiles at first; then a node does, which is killed; then another one.
+# Nobody compiles at first; then two nodes do, of which one is killed while it is at some sources.
 new_cache instead
 listen instead "${small[@]}" --jobs 0
 lend d1 --device emulator:l4 --jobs 0
 until_said instead 'nobody compiles yet'
-lend c1 --device none --jobs 2
-first=$lent
-until_trials instead.db 2
 lend c2 --device none --jobs 1
-until_said instead 'node c2 has come'
-kill -KILL "$first"
+lend c1 --device none --jobs 4
+until_said instead 'node c1 has come'
+until_trials instead.db 1
+kill -KILL "$lent"
 status_of "$engine"
 check "instead: succeeds (its words: $(tail -n 1 instead.err))" equal "$status" 0
 check 'instead: the same trials' equal "$(fingerprint instead.db)" "$expected"

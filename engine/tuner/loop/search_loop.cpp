@@ -54,6 +54,8 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       warm_(is_warm(*parts.store.run(run))),
       policy_(policy),
       log_(parts.task, parts.store, run),
+      compilers_before_s_(
+          parts.options.compilers != nullptr ? parts.options.compilers->presence().seconds : 0),
       seconds_before_(log_.seconds_before()),
       compile_stage_(parts.task, *parts.devices.front(), parts.pool,
                      cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
@@ -99,8 +101,6 @@ bool SearchLoop::has_more() const {
 }
 
 void SearchLoop::run() {
-  const kernel::CompilerGroup* const compilers = parts_.options.compilers;
-  const double before_s = compilers != nullptr ? compilers->presence().seconds : 0;
   for (;;) {
     take_arrived();
     while (ask() || record() || compile_next()) {
@@ -124,10 +124,10 @@ void SearchLoop::run() {
   breakdown_.wall_s = watch_.milliseconds() / 1000;
   breakdown_.jobs = parts_.options.jobs;
   breakdown_.compilers_s = breakdown_.jobs * breakdown_.wall_s;
-  if (compilers != nullptr) {
-    const auto [most, seconds] = compilers->presence();
+  if (parts_.options.compilers != nullptr) {
+    const auto [most, seconds] = parts_.options.compilers->presence();
     breakdown_.jobs = most;
-    breakdown_.compilers_s = seconds - before_s;
+    breakdown_.compilers_s = seconds - compilers_before_s_;
   }
 }
 

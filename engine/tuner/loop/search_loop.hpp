@@ -103,6 +103,7 @@ class SearchLoop {
   BatchPolicy policy_;
   TrialLog log_;
   Stopwatch watch_;
+  double compilers_before_s_;  // CompilerGroup::presence, as the watch began
   double seconds_before_;
   CompileStage compile_stage_;
   TrialSeeds seeds_;
