@@ -31,20 +31,22 @@ NodeCompiler::~NodeCompiler() { link_->cut(); }
 kernel::CompileOutcome NodeCompiler::compile(const kernel::CompileRequest& request) {
   if (auto refused = worker::refuse_large(request)) return std::unexpected(std::move(*refused));
   std::uint64_t number = 0;
-  std::future<kernel::CompileOutcome> outcome;
+  std::future<Answer> answer;
   {
     const std::lock_guard lock(mutex_);
     if (!lost_because_.empty()) throw CompilerGone(lost_because_);
     number = next_++;
-    outcome = awaited_[number].get_future();
+    answer = awaited_[number].get_future();
   }
   if (auto sent =
           link_->send(message::encode(message::Compile{number, request}), patience_.silence);
       !sent)
     lose(sent.error());
-  else if (outcome.wait_for(patience_.compile) != std::future_status::ready)
+  else if (answer.wait_for(patience_.compile) != std::future_status::ready)
     lose(fmt::format("no answer in {} ms", patience_.compile.count()));
-  return outcome.get();
+  if (Answer outcome = answer.get()) return std::move(*outcome);
+  const std::lock_guard lock(mutex_);
+  throw CompilerGone(lost_because_);
 }
 
 void NodeCompiler::read() {
@@ -97,8 +99,7 @@ void NodeCompiler::lose(const std::string& why) {
     const std::lock_guard lock(mutex_);
     if (!lost_because_.empty()) return;
     lost_because_ = line;
-    for (auto& [number, answer] : awaited_)
-      answer.set_exception(std::make_exception_ptr(CompilerGone(lost_because_)));
+    for (auto& [number, answer] : awaited_) answer.set_value(std::nullopt);
     awaited_.clear();
   }
   link_->cut();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -32,7 +33,8 @@ class NodeCompiler final : public kernel::Compiler {
   std::string headers() const override { return headers_; }
 
  private:
-  using Answers = std::map<std::uint64_t, std::promise<kernel::CompileOutcome>>;
+  // Nothing where the node is gone.
+  using Answer = std::optional<kernel::CompileOutcome>;
 
   void read();
   std::string take(const worker::Frame& frame);
@@ -48,7 +50,7 @@ class NodeCompiler final : public kernel::Compiler {
   OnGone on_gone_;
   std::mutex mutex_;  // guards all below but the thread
   std::uint64_t next_ = 0;
-  Answers awaited_;
+  std::map<std::uint64_t, std::promise<Answer>> awaited_;  // by number
   std::string lost_because_;
   std::jthread reader_;
 };
