@@ -70,13 +70,14 @@ class Evolution {
         options_(options),
         listener_(listener),
         stop_(stop),
-        pool_(compiler, options.compilers != nullptr ? options.compilers->size() : options.jobs,
-              [this] { queue_.wake(); }),
+        pool_(compiler, options.jobs, [this] { queue_.wake(); }),
         policy_(options.policy),
         usable_(devices_) {
     if (options.supply != nullptr) options.supply->on_arrival([this] { queue_.wake(); });
-    if (options.compilers != nullptr)
-      options.compilers->on_arrival([this](int size) { pool_.grow(size); });
+    if (options.compilers == nullptr) return;
+    options.compilers->on_arrival([this](int size) { pool_.grow(size); });
+    // For what came before that.
+    pool_.grow(options.compilers->size());
   }
   ~Evolution() {
     if (options_.supply != nullptr) options_.supply->on_arrival({});
