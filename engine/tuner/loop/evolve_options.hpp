@@ -50,7 +50,7 @@ struct EvolveOptions {
   std::optional<double> seconds;
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
-  int jobs = 1;  // compilers to begin with; the result does not depend on it
+  int jobs = 1;        // compilers to begin with; the result does not depend on it
   BatchPolicy policy;  // a resumed run has its own
   std::optional<std::int64_t> resume;
   // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has
