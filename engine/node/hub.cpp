@@ -168,17 +168,18 @@ void NodeHub::take_in_device(const Guest& guest) {
 
 void NodeHub::take_in_compilers(const Guest& guest) {
   const auto& [link, hello] = guest;
+  const std::string who = hello.node + "'s compiling";
   if (options_.compilers == nullptr)
-    return refuse(*link, hello.node, "this search has no use for compilers");
+    return refuse(*link, who, "this search has no use for compilers");
   if (hello.jobs < 1 || hello.jobs > kMostCompilers)
-    return refuse(*link, hello.node,
+    return refuse(*link, who,
                   fmt::format("it has {} compilers, of 1 to {}", hello.jobs, kMostCompilers));
   const auto compiler = std::make_shared<NodeCompiler>(
       link, hello, options_.patience, [this](const NodeCompiler& self, const std::string& why) {
         if (options_.compilers->remove(self)) log_warning("{}", why);
       });
   if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
-    return refuse(*link, hello.node, added.error());
+    return refuse(*link, who, added.error());
   log_info("node {} has come: {} compilers, {}", hello.node, hello.jobs, compiler->version());
   // By then it may be gone, and its destructor must not be its own reader's.
   const std::lock_guard lock(mutex_);

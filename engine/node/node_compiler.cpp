@@ -44,7 +44,10 @@ kernel::CompileOutcome NodeCompiler::compile(const kernel::CompileRequest& reque
     lose(sent.error());
   else if (answer.wait_for(patience_.compile) != std::future_status::ready)
     lose(fmt::format("no answer in {} ms", patience_.compile.count()));
-  if (Answer outcome = answer.get()) return std::move(*outcome);
+  if (Answer outcome = answer.get()) {
+    if (!*outcome || worker::is_answer_to(request, **outcome)) return std::move(*outcome);
+    lose("it made other kernels than it was asked for");
+  }
   const std::lock_guard lock(mutex_);
   throw CompilerGone(lost_because_);
 }
@@ -72,7 +75,7 @@ std::string NodeCompiler::take(const worker::Frame& frame) {
   if (!message) return "it said " + message.error();
   if (std::holds_alternative<message::Beat>(*message)) return {};
   if (auto* done = std::get_if<message::CompileDone>(&*message)) {
-    const double most = static_cast<double>(patience_.compile.count());
+    const auto most = static_cast<double>(patience_.compile.count());
     if (!(done->compiled.milliseconds >= 0 && done->compiled.milliseconds <= most))
       return "it said a time of compiling that is none";
     return settle(done->number, std::move(done->compiled));

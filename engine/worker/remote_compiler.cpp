@@ -36,7 +36,7 @@ class RemoteCompiler final : public kernel::Compiler {
       auto answer = session->ask(message::Compile{request}, options_.deadline);
       if (answer) {
         give_back(std::move(session));
-        return outcome_of(std::move(*answer));
+        return outcome_of(std::move(*answer), request);
       }
       trouble = answer.error().text;
       if (!answer.error().killed)
@@ -81,8 +81,13 @@ class RemoteCompiler final : public kernel::Compiler {
     idle_.push_back(std::move(session));
   }
 
-  static kernel::CompileOutcome outcome_of(message::Answer answer) {
-    if (auto* compiled = std::get_if<kernel::Compiled>(&answer)) return std::move(*compiled);
+  static kernel::CompileOutcome outcome_of(message::Answer answer,
+                                           const kernel::CompileRequest& request) {
+    if (auto* compiled = std::get_if<kernel::Compiled>(&answer)) {
+      if (is_answer_to(request, *compiled)) return std::move(*compiled);
+      return std::unexpected(
+          kernel::CompileFailure{"the compiler made other kernels of it", "", /*lasting=*/false});
+    }
     if (auto* failure = std::get_if<kernel::CompileFailure>(&answer))
       return std::unexpected(std::move(*failure));
     if (const auto* failed = std::get_if<message::Failed>(&answer))
@@ -107,6 +112,10 @@ std::optional<kernel::CompileFailure> refuse_large(const kernel::CompileRequest&
   return kernel::CompileFailure{fmt::format("the source has {} bytes; a compiler takes at most {}",
                                             request.source.text.size(), kMostSource),
                                 "", /*lasting=*/true};
+}
+
+bool is_answer_to(const kernel::CompileRequest& request, const kernel::Compiled& compiled) {
+  return compiled.image.more.size() == request.source.more.size();
 }
 
 std::unique_ptr<kernel::Compiler> open_remote_compiler(RemoteCompilerOptions options) {

@@ -20,6 +20,10 @@ struct RemoteCompilerOptions {
 // Why a request is too large for a message, if it is. The source is at fault then.
 std::optional<kernel::CompileFailure> refuse_large(const kernel::CompileRequest& request);
 
+// Whether it has the kernels that were asked for. What a stranger's source made of a compiler may
+// say anything.
+bool is_answer_to(const kernel::CompileRequest& request, const kernel::Compiled& compiled);
+
 // A Compiler in processes of its own, as many as there are threads that compile at a time; one is
 // kept for each and used again. A source that kills or hangs its compiler is tried once more in a
 // new process and then refused with a message that says so; such a failure is not `lasting`.

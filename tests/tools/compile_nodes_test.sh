@@ -73,7 +73,7 @@ listen guarded "${small[@]}"
 FA_TUNE_NVRTC=$other_nvrtc try "$program" node --connect "$where" --key key --name o1 --device none
 check 'another NVRTC: refused' equal "$status" 2
 check 'another NVRTC: both are named' contains "$err" 'it has NVRTC 99.1 and the search has NVRTC 1'
-check 'another NVRTC: told to the engine too' contains guarded.err 'node o1 is refused: it has NVRTC 99.1'
+check 'another NVRTC: told to the engine too' contains guarded.err "node o1's compiling is refused: it has NVRTC 99.1"
 FA_TUNE_NVRTC=$other_nvrtc lend o2 --device emulator:l4 --jobs 1
 status_of "$engine"
 check "another NVRTC: its device is used (its words: $(tail -n 1 guarded.err))" equal "$status" 0

@@ -257,6 +257,12 @@ TEST_CASE("what no compiler says ends it") {
                 return encode(CompileDone{number, compiled});
               }),
               "a time of compiling that is none"));
+  CHECK(has(gone_after([](std::uint64_t number) {
+              Compiled compiled;
+              compiled.image.more.emplace_back();
+              return encode(CompileDone{number, compiled});
+            }),
+            "other kernels than it was asked for"));
   CHECK(has(gone_after([](std::uint64_t) { return encode(Welcome{}); }),
             "it said what compilers do not say"));
   CHECK(has(gone_after([](std::uint64_t) { return std::string("GET / HTTP/1.1\r\n\r\n"); }),
