@@ -180,7 +180,8 @@ void NodeHub::take_in_compilers(const Guest& guest) {
       });
   if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
     return refuse(*link, who, added.error());
-  log_info("node {} has come: {} compilers, {}", hello.node, hello.jobs, compiler->version());
+  log_info("node {} has come: compiles {} at a time, {}", hello.node, hello.jobs,
+           compiler->version());
   // By then it may be gone, and its destructor must not be its own reader's.
   const std::lock_guard lock(mutex_);
   compilers_.push_back(compiler);

@@ -79,9 +79,9 @@ int run_node(const NodeCommand& arguments) {
     return worker::open_device_in_worker(device, {}, root, count);
   };
   log_info("node {} serves the engine at {}{}", options.name, to_text(options.engine),
-           options.compiler == nullptr
-               ? ""
-               : fmt::format(", {} compilers, {}", options.jobs, options.compiler->version()));
+           options.compiler == nullptr ? ""
+                                       : fmt::format(", compiles {} at a time, {}", options.jobs,
+                                                     options.compiler->version()));
   log_info("{}", node::serve_engine(options));
   return 0;
 }

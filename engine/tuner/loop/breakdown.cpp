@@ -36,7 +36,7 @@ std::string trials_a_second(double rate) {
 // Those of nodes come and go.
 std::string compilers_of(const Breakdown& b) {
   const double average = b.compilers_s / b.wall_s;
-  if (b.jobs - average < 0.05) return fmt::format("{} compilers", b.jobs);
+  if (b.jobs - average < 0.05) return fmt::format("{} compiler{}", b.jobs, b.jobs == 1 ? "" : "s");
   return fmt::format("{:.1f} compilers on average, {} at most", average, b.jobs);
 }
 
