@@ -7,6 +7,7 @@
 
 #include "engine/tuner/loop/device_wait.hpp"
 #include "engine/tuner/loop/proposer.hpp"
+#include "engine/tuner/loop/run_options.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
