@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -58,7 +59,7 @@ class Holding : public kernel::Compiler {
 // Lets the compile go once so many kernels have come here while it was held.
 class Impatient : public ForwardingDevice {
  public:
-  Impatient(Holding* compiler, int patience)
+  Impatient(Holding* compiler, std::size_t patience)
       : ForwardingDevice(device::open_device("emulator:l4", toy().target, root())),
         compiler_(compiler),
         patience_(patience) {}
@@ -66,8 +67,10 @@ class Impatient : public ForwardingDevice {
   bool apart() const override { return true; }
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     ++loads;
-    if (compiler_ != nullptr && compiler_->is_held() && ++loads_while_held_ == patience_)
-      compiler_->let_go();
+    if (compiler_ != nullptr && compiler_->is_held()) {
+      seen_while_held_.insert(image.bytes);
+      if (seen_while_held_.size() == patience_) compiler_->let_go();
+    }
     return inner().load(image);
   }
 
@@ -75,8 +78,8 @@ class Impatient : public ForwardingDevice {
 
  private:
   Holding* compiler_;
-  int patience_;
-  int loads_while_held_ = 0;
+  std::size_t patience_;
+  std::set<std::string> seen_while_held_;
 };
 
 std::vector<std::string> search(kernel::Compiler& compiler, device::Device& device) {
@@ -97,8 +100,10 @@ std::vector<std::string> search(kernel::Compiler& compiler, device::Device& devi
 }  // namespace
 
 TEST_CASE("kernels behind one that takes long to compile are gated meanwhile") {
-  Holding compiler(6, std::chrono::minutes(1));
-  Impatient device(&compiler, 2);
+  constexpr int kHeld = 6;
+  Holding compiler(kHeld, std::chrono::minutes(1));
+  // More than there are before it.
+  Impatient device(&compiler, kHeld + 2);
   search(compiler, device);
   CHECK(compiler.let_go_in_time);
 }
