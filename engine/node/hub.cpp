@@ -43,8 +43,8 @@ NodeHub::~NodeHub() {
   close(listening_);
   devices_.clear();
   const std::string over = message::encode(message::Over{"the search is over"});
-  for (const auto& link : links_)
-    if (!link->send(over, kGoodbye)) link->cut();
+  for (const Guest& each : guests_)
+    if (!each.link->send(over, kGoodbye)) each.link->cut();
 }
 
 void NodeHub::listen() {
@@ -100,8 +100,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
   }
   if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  links_.push_back(link);
-  return Guest{std::move(link), std::move(hello)};
+  return guests_.emplace_back(std::move(link), std::move(hello));
 }
 
 void NodeHub::refuse(Link& link, const std::string& node, const std::string& why) const {
@@ -157,6 +156,15 @@ void NodeHub::see_in(int socket) {
 void NodeHub::require_kind(const device::DeviceInfo& kind) {
   const std::lock_guard lock(mutex_);
   kind_ = kind;
+}
+
+std::set<std::string> NodeHub::connected_nodes() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> names;
+  for (const Guest& each : guests_)
+    if (each.hello.role == message::Role::trials && each.link->connected())
+      names.insert(each.hello.node);
+  return names;
 }
 
 std::vector<device::Device*> NodeHub::take_arrived() {

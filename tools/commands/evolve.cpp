@@ -215,7 +215,7 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes);
+  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes, arguments.db);
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
