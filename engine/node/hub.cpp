@@ -177,9 +177,9 @@ void NodeHub::on_arrival(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-device::Device* NodeHub::wait_for_first(const std::atomic<bool>& stop) {
+device::Device* NodeHub::wait_for_first(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
+  while (!stop() && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
   }
   return devices_.empty() ? nullptr : devices_.front().get();
 }

@@ -52,8 +52,8 @@ class NodeHub final : public device::DeviceSupply {
   // The names of the nodes that are connected with a device for trials, from any thread.
   std::set<std::string> connected_nodes() const;
 
-  // Waits for the first device, as long as that takes; nothing once `stop` is set.
-  device::Device* wait_for_first(const std::atomic<bool>& stop);
+  // Waits for the first device, as long as that takes; nothing once `stop` says so.
+  device::Device* wait_for_first(const std::function<bool()>& stop);
   // A device of a node for reference kernels alone. Waits for one, at most for patience(); throws
   // MachineError where there is none.
   std::unique_ptr<device::Device> open_reference();

@@ -88,8 +88,7 @@ void NodeStarter::run(const std::stop_token& stop) {
     }
     if (!over || more) continue;
     const int code = exit_code_of(process_.id());
-    failed_ = code != 0;
-    if (failed_) log_warning("{}: its command has failed with exit code {}", name_, code);
+    if (code != 0) log_warning("{}: its command has failed with exit code {}", name_, code);
     exit_code_ = code;
     return;
   }

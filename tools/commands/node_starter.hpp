@@ -29,8 +29,6 @@ class NodeStarter {
 
   // Once it has ended and all that it said is told: its exit code, or 128 and the signal's number.
   std::optional<int> exit_code() const;
-  // Set once that is another than 0.
-  const std::atomic<bool>& failed() const { return failed_; }
 
  private:
   void run(const std::stop_token& stop);
@@ -40,7 +38,6 @@ class NodeStarter {
   std::string name_;
   Process process_;
   std::atomic<int> exit_code_{-1};
-  std::atomic<bool> failed_{false};
   std::jthread thread_;
 };
 

@@ -198,37 +198,38 @@ void Nodes::start_by_slurm(const NodeArguments& arguments, SlurmAllocation alloc
   slurm_ = std::make_unique<SlurmNodes>(std::move(allocation), std::move(options));
 }
 
-const std::atomic<bool>* Nodes::failed() const {
-  if (slurm_) return &slurm_->failed();
-  return starter_ ? &starter_->failed() : nullptr;
+bool Nodes::failed() const {
+  if (slurm_) return slurm_->failed();
+  return starter_ && starter_->exit_code().value_or(0) != 0;
 }
 
-device::Device& Nodes::first() {
-  const std::atomic<bool> never{false};
-  const std::atomic<bool>* const stop = failed();
-  device::Device* const device = hub_->wait_for_first(stop == nullptr ? never : *stop);
-  if (device == nullptr)
-    throw MachineError(slurm_ ? "no node could be started; what Slurm and they said is above"
-                              : "the command of --nodes failed before a node had come");
-  return *device;
+device::Device& Nodes::first(const std::atomic<bool>& stop) {
+  device::Device* const device = hub_->wait_for_first([&] { return stop || failed(); });
+  if (device != nullptr) return *device;
+  // There is none whose farewell could be waited for.
+  if (slurm_) slurm_->end(NodeStarter::Clock::now());
+  if (starter_) starter_->end(NodeStarter::Clock::now());
+  if (stop) throw Interrupted("interrupted before a node had come");
+  throw MachineError(slurm_ ? "no node could be started; what Slurm and they said is above"
+                            : "the command of --nodes failed before a node had come");
 }
 
 device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
-                                  const std::atomic<bool>* stop) {
+                                  const std::atomic<bool>& stop) {
   const auto own = session.devices();
   if (!own.empty()) {
     hub_->require_kind(own.front()->info());
     session.add(hub_->take_arrived());
     return *hub_;
   }
-  first();
+  first(stop);
   session.add(hub_->take_arrived());
   problem.use_reference(gate::make_reference_runner(
       [this] { return hub_->open_reference(); },
       [&compiler = session.compiler()](const kernel::CompileRequest& request) {
         return compiler.compile(request);
       },
-      stop));
+      &stop));
   return *hub_;
 }
 

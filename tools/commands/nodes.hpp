@@ -42,12 +42,13 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  // Waits for it. Throws MachineError where the command that starts nodes fails before one came.
-  device::Device& first();
+  // Waits for it. Throws MachineError where the command that starts nodes fails before one came,
+  // Interrupted once `stop` is set.
+  device::Device& first(const std::atomic<bool>& stop);
   // Gives their devices to the session, and where that has none of its own the reference kernel to
   // one of theirs. Waits for the first, if there is no other. Returns where more come from.
   device::DeviceSupply& join(Session& session, problem::Problem& problem,
-                             const std::atomic<bool>* stop);
+                             const std::atomic<bool>& stop);
 
  private:
   // The key's file. One that no option names lies beside the database until the search ends.
@@ -76,7 +77,7 @@ class Nodes {
   void start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation);
   // The command of a node.
   std::vector<std::string> command(const std::string& device) const;
-  const std::atomic<bool>* failed() const;
+  bool failed() const;
 
   KeyFile key_;
   // Before the hub: nodes end when it has told them.

@@ -39,9 +39,10 @@ SlurmNodes::SlurmNodes(SlurmAllocation allocation, SlurmOptions options)
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-SlurmNodes::~SlurmNodes() {
+SlurmNodes::~SlurmNodes() { end(Clock::now() + kFarewellOfSteps); }
+
+void SlurmNodes::end(Clock::time_point until) {
   stop();
-  const auto until = Clock::now() + kFarewellOfSteps;
   for (Place& place : places_)
     if (place.step) place.step->end(until);
 }

@@ -30,15 +30,17 @@ struct SlurmOptions {
 class SlurmNodes {
  public:
   SlurmNodes(SlurmAllocation allocation, SlurmOptions options);
-  // Waits a moment for the steps to end.
+  // end() a moment from now.
   ~SlurmNodes();
   SlurmNodes(const SlurmNodes&) = delete;
   SlurmNodes& operator=(const SlurmNodes&) = delete;
 
   // From now on no node is started.
   void stop();
-  // Set while there is no node and starting each of them has been tried in vain.
-  const std::atomic<bool>& failed() const { return failed_; }
+  // Ends all steps, those that have not ended by themselves until then.
+  void end(NodeStarter::Clock::time_point until);
+  // While there is no node, and starting each of them has been tried in vain.
+  bool failed() const { return failed_; }
 
  private:
   using Clock = NodeStarter::Clock;
