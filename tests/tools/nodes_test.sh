@@ -148,6 +148,21 @@ check 'a command that there is not: refused' equal "$status" 2
 try "$program" evolve "${small[@]}" --db x.db --nodes "$program node"
 check '--nodes without an address: refused' equal "$status" 2
 
+# The examples of launchers.
+examples=$repository/tools/nodes
+check 'the batch script is one of bash' bash -n "$examples/slurm.sbatch"
+check 'the Python script is one' python3 -c 'import sys; compile(open(sys.argv[1]).read(), *sys.argv[1:], "exec")' \
+  "$examples/ray_nodes.py"
+if python3 -c 'import yaml' 2>/dev/null; then
+  python3 -c 'import sys, yaml; print(*(each["kind"] for each in yaml.safe_load_all(open(sys.argv[1]))))' \
+    "$examples/kubernetes.yaml" >kinds
+  check 'the manifest has its parts' equal "$(cat kinds)" 'Service Job Job'
+fi
+for command in evolve node; do "$program" "$command" --help; done >help
+grep -hv '^ *#' "$examples"/{slurm.sbatch,kubernetes.yaml,ray_nodes.py} | grep -o -- '--[a-z][a-z]*' | sort -u >options
+check 'the examples have options' test "$(wc -l <options)" -gt 5
+while read -r option; do check "examples: $option is an option" contains help "$option "; done <options
+
 # Who is not to come, to a search that lasts until it is ended.
 listen guarded --space small.yaml --seed 1 --budget 1h --no-finals
 port=${where##*:}

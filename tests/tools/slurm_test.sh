@@ -95,12 +95,35 @@ ended() {
   status=0
   wait "$engine" || status=$?
 }
+# shellcheck disable=SC2317
+has_trials() { [ "$(trials_in "$1")" -ge "$2" ]; } # DB COUNT
 at_least() { ! goes_on || [ "$(trials_in "$1")" -ge "$2" ]; } # DB COUNT
 
+give_back
+
+# The example of a batch script, whose time is over once.
+batch() {
+  FA_TUNE=$program sbatch --parsable --nodes=3 --gpus-per-node=0 --cpus-per-task=2 --output=batch.log --open-mode=append \
+    "$repository/tools/nodes/slurm.sbatch" --db batch.db --node-device emulator:l4 "$@"
+}
+# shellcheck disable=SC2317
+no_jobs() { [ -z "$(squeue --noheader)" ]; }
+job=$(FA_TUNE_CACHE=$work/cache batch "${search[@]}" --jobs 1)
+check 'batch: it gets on' until_true 60 has_trials batch.db 2
+check 'batch: the key is for its owner alone' equal "$(stat -c %a batch.db.key)" 600
+scancel --signal=INT --batch "$job"
+check 'batch: it ends in time' until_true 60 no_jobs
+check 'batch: as an interrupted search' equal "$(sql batch.db 'SELECT state FROM runs')" interrupted
+check 'batch: before it is done' test "$(trials_in batch.db)" -lt "$trials"
+batch --resume 1 --no-finals >/dev/null
+check 'batch: resumed, it ends' until_true 600 no_jobs
+same_trials batch
+
 # A node that Slurm takes away, with all that runs there.
+allocate 3
+rm -rf "$work/cache"
 begin_slow taken
 check 'taken: it gets on' until_true 60 at_least taken.db 2
-check 'taken: the key is for its owner alone' equal "$(stat -c %a taken.db.key)" 600
 scontrol update nodename=n3 state=down reason=test
 ended
 check "taken: succeeds (its words: $(tail -n 1 taken.err))" equal "$status" 0
