@@ -133,6 +133,23 @@ give_back
 # It may be back by itself.
 scontrol update nodename=n3 state=resume 2>/dev/null || true
 
+# The engine is killed and resumed: nodes that live on serve the new one, and so end with it, not after a minute of waiting.
+allocate 3
+rm -rf "$work/cache"
+begin_slow resumed
+check 'resumed: it gets on' until_true 60 at_least resumed.db 2
+kill -KILL "$engine"
+ended
+check 'resumed: the engine ends by the kill' equal "$status" 137
+before=$(agents)
+check 'resumed: nodes live on' equal "$(wc -w <<<"$before")" 3
+begin resumed
+ended
+check "resumed: succeeds (its words: $(tail -n 1 resumed.err))" equal "$status" 0
+same_trials resumed
+check 'resumed: the nodes end with it' until_true 25 no_agents
+give_back
+
 # kill_one KIND NODE: false if there is no such process.
 kill_one() {
   local victims=() step
@@ -228,5 +245,6 @@ for ((round = 1; round <= searches; ++round)); do
   give_back
   check "$name: no node is left" until_true 100 no_agents
 done
+check 'no worker of a node is left' equal "$(pgrep -f '^/proc/self/exe worker ' || true)" ''
 for kind in "${!killed[@]}"; do echo "killed: $kind ${killed[$kind]}"; done
 finish

@@ -44,6 +44,7 @@ NodeStarter::~NodeStarter() { end(Clock::now() + kFarewell); }
 void NodeStarter::end(Clock::time_point until) {
   if (!thread_.joinable()) return;
   if (!ends_until(until)) {
+    asked_to_end_ = true;
     kill(-process_.id(), SIGTERM);
     ends_until(Clock::now() + kAsked);
   }
@@ -88,7 +89,8 @@ void NodeStarter::run(const std::stop_token& stop) {
     }
     if (!over || more) continue;
     const int code = exit_code_of(process_.id());
-    if (code != 0) log_warning("{}: its command has failed with exit code {}", name_, code);
+    if (code != 0 && !asked_to_end_)
+      log_warning("{}: its command has failed with exit code {}", name_, code);
     exit_code_ = code;
     return;
   }

@@ -38,6 +38,7 @@ class NodeStarter {
   std::string name_;
   Process process_;
   std::atomic<int> exit_code_{-1};
+  std::atomic<bool> asked_to_end_{false};
   std::jthread thread_;
 };
 

@@ -169,6 +169,10 @@ Nodes::Nodes(const NodeArguments& arguments, const fs::path& db,
 
 Nodes::~Nodes() {
   if (slurm_) slurm_->stop();
+  if (!hub_->connected_nodes().empty()) return;
+  // There is none whose farewell could be waited for.
+  if (slurm_) slurm_->end(NodeStarter::Clock::now());
+  if (starter_) starter_->end(NodeStarter::Clock::now());
 }
 
 std::vector<std::string> Nodes::command(const std::string& device) const {
@@ -206,9 +210,6 @@ bool Nodes::failed() const {
 device::Device& Nodes::first(const std::atomic<bool>& stop) {
   device::Device* const device = hub_->wait_for_first([&] { return stop || failed(); });
   if (device != nullptr) return *device;
-  // There is none whose farewell could be waited for.
-  if (slurm_) slurm_->end(NodeStarter::Clock::now());
-  if (starter_) starter_->end(NodeStarter::Clock::now());
   if (stop) throw Interrupted("interrupted before a node had come");
   throw MachineError(slurm_ ? "no node could be started; what Slurm and they said is above"
                             : "the command of --nodes failed before a node had come");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
 
 #include "engine/util/log.hpp"
 
@@ -59,8 +60,16 @@ void SlurmNodes::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   do {
     const std::set<std::string> connected = options_.connected();
-    for (Place& place : places_)
-      if (!stop.stop_requested()) look_at(place, connected.contains(place.node));
+    for (Place& place : places_) {
+      if (stop.stop_requested()) return;
+      try {
+        look_at(place, connected.contains(place.node));
+      } catch (const std::runtime_error& error) {  // this machine can start no process now
+        log_warning("{}: {}", place.node, error.what());
+        place.step.reset();
+        wait_longer(place);
+      }
+    }
     failed_ = std::ranges::all_of(places_, [](const Place& place) {
       return place.state == State::given_up ||
              (place.state != State::here && place.failures >= kVainStarts);
