@@ -72,6 +72,7 @@ try "$program" evolve "${search[@]}" --db x.db --nodes slurm
 check 'no GPU: ends with 3' equal "$status" 3
 for node in n1 n2 n3; do
   check "no GPU: told of $node" contains "$err" "$node: fa-tune: --device cuda:all: there is no usable GPU"
+  check "no GPU: once for $node" equal "$(grep -c "^$node: fa-tune: " "$err")" 1
 done
 check 'no GPU: the key is gone' is_not test -e x.db.key
 try "$program" evolve "${search[@]}" --db x.db --nodes 'slurm:--nodes=2'
