@@ -133,7 +133,7 @@ check '--node-device without --nodes: refused' equal "$status" 2
 listen ended "${small[@]}" --nodes "sh -c 'sleep 1234.5'"
 for ((i = 0; i < 600; ++i)); do ! pgrep -f '^sleep 1234.5' >/dev/null || break; sleep 0.1; done
 check 'ended: it waits' test -n "$(pgrep -f '^sleep 1234.5')"
-kill -INT "$engine"
+kill -TERM "$engine"
 status_of "$engine"
 check 'ended: ends with 130' equal "$status" 130
 check 'ended: none is left' is_not pgrep -f '^sleep 1234.5'

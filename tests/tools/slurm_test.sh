@@ -151,9 +151,11 @@ same_trials resumed
 check 'resumed: the nodes end with it' until_true 25 no_agents
 give_back
 
+dead_slurmd=()
 # kill_one KIND NODE: false if there is no such process.
 kill_one() {
   local victims=() step
+  case "$1:${dead_slurmd[*]}" in slurmd:*"$2"* | node:*"$2"*) return 1 ;; esac
   case "$1" in
     agent) mapfile -t victims < <(agents "$2") ;;
     step) mapfile -t victims < <(pgrep -f '^slurmstepd: \[' | shuf -n 1 --random-source=<(yes "$RANDOM")) ;;
@@ -172,7 +174,6 @@ kill_one() {
   kill -KILL "${victims[@]}" 2>/dev/null || return 1
   case "$1" in slurmd | node) dead_slurmd+=("$2") ;; esac
 }
-dead_slurmd=()
 revive_slurmd() {
   local node
   for node in "${dead_slurmd[@]}"; do
