@@ -162,8 +162,7 @@ std::set<std::string> NodeHub::connected_nodes() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;
   for (const Guest& each : guests_)
-    if (each.hello.role == message::Role::trials && each.link->connected())
-      names.insert(each.hello.node);
+    if (each.link->connected()) names.insert(each.hello.node);
   return names;
 }
 

@@ -49,7 +49,7 @@ class NodeHub final : public device::DeviceSupply {
   std::chrono::milliseconds patience() const override { return options_.grace; }
   std::string awaited() const override { return "a node at " + to_text(options_.address); }
 
-  // The names of the nodes that are connected with a device for trials, from any thread.
+  // The names of the nodes that are connected now, from any thread.
   std::set<std::string> connected_nodes() const;
 
   // Waits for the first device, as long as that takes; nothing once `stop` says so.

@@ -101,7 +101,7 @@ void SlurmNodes::look_at(Place& place, bool connected) {
   }
 }
 
-bool SlurmNodes::is_of_no_use(const Place& place) const {
+bool SlurmNodes::is_of_no_use(const Place& place) {
   const auto code = place.step ? place.step->exit_code() : std::nullopt;
   return code == kRefused || (code == kLacking && !place.has_come);
 }

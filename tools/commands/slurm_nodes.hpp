@@ -60,7 +60,7 @@ class SlurmNodes {
   void start(Place& place);
   void wait_longer(Place& place);
   void give_up(Place& place, const std::string& why);
-  bool is_of_no_use(const Place& place) const;
+  static bool is_of_no_use(const Place& place);
 
   SlurmAllocation allocation_;
   SlurmOptions options_;
