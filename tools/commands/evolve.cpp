@@ -15,6 +15,7 @@
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/loop/run_options.hpp"
 #include "engine/tuner/task/task_check.hpp"
 #include "engine/util/child_process.hpp"
 #include "engine/util/error.hpp"
@@ -236,11 +237,10 @@ int run_search(const EvolveArguments& arguments) {
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
-  const auto strategy =
-      search::make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
-  if (!options.proposer) options.policy = tuner::BatchPolicy::of(*strategy);
-  if (arguments.generation) options.policy.generation = *arguments.generation;
-  if (arguments.ahead) options.policy.ahead = *arguments.ahead;
+  const bool learns =
+      search::make_strategy(options.strategy, {.space = task.space, .seed = options.seed})
+          ->learns() ||
+      options.proposer;
   set_budget(options, arguments, stored, task.file);
   options.warm = arguments.warm.value_or("auto") != "off";
   if (!stored) {
@@ -258,6 +258,13 @@ int run_search(const EvolveArguments& arguments) {
   if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, stop_asked);
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
+  options.policy =
+      tuner::choose_batch_policy(learns, {.compilers = options.jobs,
+                                          .devices = static_cast<int>(devices.size()),
+                                          .measures = device.times == device::TimeKind::measured,
+                                          .trials = options.trials});
+  if (arguments.generation) options.policy.generation = *arguments.generation;
+  if (arguments.ahead) options.policy.ahead = *arguments.ahead;
   db::Store store(arguments.db, db::Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = tuner::choose_prior_runs(store, task, device.name);
@@ -365,11 +372,10 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--ahead", arguments->ahead,
-          fmt::format("how many generations compilation runs ahead: more for many devices, or "
-                      "where a GPU waits for compilers; the search reacts later to results; {} if "
-                      "not given, {} with a "
-                      "strategy that learns nothing",
-                      tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::kAheadWithoutLearning))
+          fmt::format("how many generations compilation runs ahead; with more the search reacts "
+                      "later to results. If not given, on GPUs as many as keep them and the "
+                      "compilers busy, but at most a quarter of the budget; else {}",
+                      tuner::BatchPolicy{}.ahead))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,
