@@ -42,6 +42,11 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+void heed_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
 struct EvolveArguments {
   std::string space;
   std::vector<std::string> settings;
@@ -170,7 +175,7 @@ space::SpaceFile with_device(const space::SpaceFile& file, const EvolveArguments
                              Nodes* nodes, const std::filesystem::path& root) {
   if (has_own_device(arguments)) return for_device(file, arguments.device, root);
   if (file.target != space::kAutoTarget) return file;
-  return for_opened_device(file, nodes->first().info(), root);
+  return for_opened_device(file, nodes->first(stop_asked).info(), root);
 }
 
 // A space of ours, or a T1 file's kernel as one.
@@ -208,7 +213,7 @@ void tell_sources(const tuner::TuningTask& task) {
   for (const std::string& line : findings.warnings) log_warning("{}", line);
 }
 
-int evolve_command(const EvolveArguments& arguments) {
+int run_search(const EvolveArguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
@@ -216,7 +221,9 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes);
+  // Who ends a wait for nodes wants those that were started to end too.
+  if (arguments.nodes.listens()) heed_interrupts();
+  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes, arguments.db);
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
@@ -248,7 +255,7 @@ int evolve_command(const EvolveArguments& arguments) {
   Session session(own ? Session::Devices::several : Session::Devices::none, arguments.device,
                   task.target, root);
   if (own) session.give_reference(*task.problem, task.target, &stop_asked);
-  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, &stop_asked);
+  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, stop_asked);
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
   options.policy =
@@ -263,8 +270,7 @@ int evolve_command(const EvolveArguments& arguments) {
     options.earlier = tuner::choose_prior_runs(store, task, device.name);
   announce(task, devices, options, session.compiler());
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  heed_interrupts();
   tuner::EvolveResult result;
   {
     terminal::Progress progress(options, to_text(device.times), stop_asked);
@@ -293,6 +299,15 @@ int evolve_command(const EvolveArguments& arguments) {
     return 1;
   }
   return 0;
+}
+
+int evolve_command(const EvolveArguments& arguments) {
+  try {
+    return run_search(arguments);
+  } catch (const Interrupted& why) {
+    log_info("{}; nothing was begun", why.what());
+    return 130;
+  }
 }
 
 }  // namespace
