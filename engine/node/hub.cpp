@@ -46,8 +46,8 @@ NodeHub::~NodeHub() {
   devices_.clear();
   for (const auto& each : compilers_) options_.compilers->remove(*each);
   const std::string over = message::encode(message::Over{"the search is over"});
-  for (const auto& link : links_)
-    if (!link->send(over, kGoodbye)) link->cut();
+  for (const Guest& each : guests_)
+    if (!each.link->send(over, kGoodbye)) each.link->cut();
   compilers_.clear();
 }
 
@@ -105,8 +105,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
   }
   if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  links_.push_back(link);
-  return Guest{std::move(link), std::move(hello)};
+  return guests_.emplace_back(std::move(link), std::move(hello));
 }
 
 void NodeHub::refuse(Link& link, const std::string& node, const std::string& why) const {
@@ -192,6 +191,14 @@ void NodeHub::require_kind(const device::DeviceInfo& kind) {
   kind_ = kind;
 }
 
+std::set<std::string> NodeHub::connected_nodes() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> names;
+  for (const Guest& each : guests_)
+    if (each.link->connected()) names.insert(each.hello.node);
+  return names;
+}
+
 std::vector<device::Device*> NodeHub::take_arrived() {
   const std::lock_guard lock(mutex_);
   return std::exchange(arrived_, {});
@@ -202,9 +209,9 @@ void NodeHub::on_arrival(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-device::Device* NodeHub::wait_for_first(const std::atomic<bool>& stop) {
+device::Device* NodeHub::wait_for_first(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
+  while (!stop() && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
   }
   return devices_.empty() ? nullptr : devices_.front().get();
 }

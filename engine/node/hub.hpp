@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,8 +54,11 @@ class NodeHub final : public device::DeviceSupply {
   std::chrono::milliseconds patience() const override { return options_.grace; }
   std::string awaited() const override { return "a node at " + to_text(options_.address); }
 
-  // Waits for the first device, as long as that takes; nothing once `stop` is set.
-  device::Device* wait_for_first(const std::atomic<bool>& stop);
+  // The names of the nodes that are connected now, from any thread.
+  std::set<std::string> connected_nodes() const;
+
+  // Waits for the first device, as long as that takes; nothing once `stop` says so.
+  device::Device* wait_for_first(const std::function<bool()>& stop);
   // A device of a node for reference kernels alone. Waits for one, at most for patience(); throws
   // MachineError where there is none.
   std::unique_ptr<device::Device> open_reference();
@@ -84,7 +88,7 @@ class NodeHub final : public device::DeviceSupply {
   mutable std::mutex mutex_;  // guards all below but the threads
   std::condition_variable changed_;
   std::optional<device::DeviceInfo> kind_;
-  std::vector<std::shared_ptr<Link>> links_;
+  std::vector<Guest> guests_;  // all that were ever welcome
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
   std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones too

@@ -60,6 +60,7 @@ class Link {
   Done receive_tensors(std::span<std::byte> room, Milliseconds silence);
   // From any thread.
   void cut() { channel_->cut(); }
+  bool connected() const { return channel_->connected(); }
 
  private:
   std::unique_ptr<TlsChannel> channel_;

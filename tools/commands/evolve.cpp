@@ -42,6 +42,11 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+void heed_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
 struct EvolveArguments {
   std::string space;
   std::vector<std::string> settings;
@@ -170,7 +175,7 @@ space::SpaceFile with_device(const space::SpaceFile& file, const EvolveArguments
                              Nodes* nodes, const std::filesystem::path& root) {
   if (has_own_device(arguments)) return for_device(file, arguments.device, root);
   if (file.target != space::kAutoTarget) return file;
-  return for_opened_device(file, nodes->first().info(), root);
+  return for_opened_device(file, nodes->first(stop_asked).info(), root);
 }
 
 // A space of ours, or a T1 file's kernel as one.
@@ -208,7 +213,7 @@ void tell_sources(const tuner::TuningTask& task) {
   for (const std::string& line : findings.warnings) log_warning("{}", line);
 }
 
-int evolve_command(const EvolveArguments& arguments) {
+int run_search(const EvolveArguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
@@ -218,8 +223,10 @@ int evolve_command(const EvolveArguments& arguments) {
   if (arguments.resume) stored = stored_run(arguments);
   std::optional<std::string> version;
   if (stored) version = stored->compiler;
+  // Who ends a wait for nodes wants those that were started to end too.
+  if (arguments.nodes.listens()) heed_interrupts();
   const std::unique_ptr<Nodes> nodes =
-      open_nodes(arguments.nodes, {arguments.jobs, version, &stop_asked});
+      open_nodes(arguments.nodes, arguments.db, {arguments.jobs, version, &stop_asked});
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
@@ -252,7 +259,7 @@ int evolve_command(const EvolveArguments& arguments) {
                   task.target, root, nodes != nullptr ? nodes->compiler() : open_compiler());
   if (own) session.give_reference(*task.problem, task.target, &stop_asked);
   if (nodes != nullptr) {
-    options.supply = &nodes->join(session, *task.problem, &stop_asked);
+    options.supply = &nodes->join(session, *task.problem, stop_asked);
     options.compilers = &nodes->compilers();
     options.jobs = nodes->compilers().size();
   }
@@ -270,8 +277,7 @@ int evolve_command(const EvolveArguments& arguments) {
     options.earlier = tuner::choose_prior_runs(store, task, device.name);
   announce(task, devices, options, session.compiler());
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  heed_interrupts();
   tuner::EvolveResult result;
   {
     terminal::Progress progress(options, to_text(device.times), stop_asked);
@@ -300,6 +306,15 @@ int evolve_command(const EvolveArguments& arguments) {
     return 1;
   }
   return 0;
+}
+
+int evolve_command(const EvolveArguments& arguments) {
+  try {
+    return run_search(arguments);
+  } catch (const Interrupted& why) {
+    log_info("{}; nothing was begun", why.what());
+    return 130;
+  }
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "engine/node/agent.hpp"
 #include "engine/util/error.hpp"
@@ -25,11 +23,6 @@ struct NodeCommand {
   std::string name;
   double wait_s = 60;
 };
-
-std::string name_of_this_machine() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
-}
 
 std::vector<std::string> devices_of(const NodeCommand& arguments) {
   if (arguments.device == kNone) return {};
@@ -70,7 +63,7 @@ int run_node(const NodeCommand& arguments) {
   node::AgentOptions options;
   options.engine = node::parse_address(arguments.connect, "--connect");
   options.key = node::read_key(arguments.key);
-  options.name = arguments.name.empty() ? name_of_this_machine() : arguments.name;
+  options.name = arguments.name.empty() ? node::name_of_this_machine() : arguments.name;
   options.wait = std::chrono::milliseconds(std::lround(arguments.wait_s * 1000));
   options.devices = devices_of(arguments);
   add_compilers(arguments, options);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +15,7 @@
 #include "tools/commands/command.hpp"
 #include "tools/commands/node_starter.hpp"
 #include "tools/commands/session.hpp"
+#include "tools/commands/slurm_nodes.hpp"
 
 namespace fa_tune::commands {
 
@@ -20,10 +23,12 @@ namespace fa_tune::commands {
 struct NodeArguments {
   std::string listen;
   std::string key;
-  std::string start;  // the command of --nodes
+  std::string start;  // of --nodes: a command, or slurm[:OPTIONS]
+  std::string device;
   double grace_s = 300;
 
-  bool listens() const { return !listen.empty(); }
+  bool slurm() const { return start == "slurm" || start.starts_with("slurm:"); }
+  bool listens() const { return !listen.empty() || slurm(); }
   // As they were typed, with a space before each.
   std::string words() const;
 };
@@ -39,11 +44,17 @@ struct CompilerChoice {
 // The nodes of a search. To be made before the session and all that uses their devices.
 class Nodes {
  public:
-  // Throws MachineError where this machine is to compile and cannot.
-  Nodes(const NodeArguments& arguments, const CompilerChoice& choice);
+  // `db`: of the search. `allocation`: whose nodes are to be started, if any. Throws MachineError
+  // where this machine is to compile and cannot.
+  Nodes(const NodeArguments& arguments, const std::filesystem::path& db,
+        const CompilerChoice& choice, std::optional<SlurmAllocation> allocation);
+  ~Nodes();
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
 
-  // Waits for it. Throws MachineError where the command that starts nodes fails before one came.
-  device::Device& first();
+  // Waits for it. Throws MachineError where the command that starts nodes fails before one came,
+  // Interrupted once `stop` is set.
+  device::Device& first(const std::atomic<bool>& stop);
   // This machine's compilers and theirs, behind the cache on disk.
   std::unique_ptr<kernel::Compiler> compiler() const { return with_kernel_cache(compilers_); }
   kernel::CompilerGroup& compilers() { return *compilers_; }
@@ -51,19 +62,48 @@ class Nodes {
   // one of theirs. Waits for the first device and for the first compiler, if there is no other.
   // Returns where more devices come from.
   device::DeviceSupply& join(Session& session, problem::Problem& problem,
-                             const std::atomic<bool>* stop);
+                             const std::atomic<bool>& stop);
 
  private:
-  const std::atomic<bool>& failed() const;
-  void wait_for_compiler();
+  // The key's file. One that no option names lies beside the database until the search ends.
+  class KeyFile {
+   public:
+    KeyFile(const NodeArguments& arguments, const std::filesystem::path& db);
+    ~KeyFile();
+    KeyFile(const KeyFile&) = delete;
+    KeyFile& operator=(const KeyFile&) = delete;
 
-  std::unique_ptr<NodeStarter> starter_;  // first: its nodes end when the hub has told them
+    const std::filesystem::path& path() const { return path_; }
+    const node::Key& key() const { return key_; }
+    // Whether a search that was killed has left it.
+    bool is_left() const { return is_left_; }
+
+   private:
+    std::filesystem::path path_;
+    bool is_own_;
+    bool is_left_;
+    node::Key key_;
+  };
+
+  std::unique_ptr<node::NodeHub> listen(const NodeArguments& arguments,
+                                        const std::filesystem::path& db) const;
+  void start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation);
+  // The command of a node.
+  std::vector<std::string> command(const std::string& device) const;
+  bool failed() const;
+  void wait_for_compiler(const std::atomic<bool>& stop);
+
+  KeyFile key_;
+  // Before the hub: nodes end when it has told them.
+  std::unique_ptr<NodeStarter> starter_;
+  std::unique_ptr<SlurmNodes> slurm_;
   std::shared_ptr<kernel::CompilerGroup> compilers_;
-  node::NodeHub hub_;
+  std::unique_ptr<node::NodeHub> hub_;
 };
 
 // None if no nodes are asked for. Throws UserError for what does not go together, and what Nodes
 // throws.
-std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const CompilerChoice& choice);
+std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const std::filesystem::path& db,
+                                  const CompilerChoice& choice);
 
 }  // namespace fa_tune::commands

@@ -105,9 +105,9 @@ void CompilerGroup::on_arrival(std::function<void(int)> arrived) {
   arrived_ = std::move(arrived);
 }
 
-bool CompilerGroup::wait_for_first(const std::atomic<bool>& stop) {
+bool CompilerGroup::wait_for_first(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop && !changed_.wait_for(lock, kLook, [this] { return !members_.empty(); })) {
+  while (!stop() && !changed_.wait_for(lock, kLook, [this] { return !members_.empty(); })) {
   }
   return !members_.empty();
 }

@@ -58,8 +58,8 @@ class CompilerGroup final : public Compiler {
   // `arrived` is called with size() whenever a member has been added, by any thread, until another
   // is set; an empty one ends that. It must not call the group.
   void on_arrival(std::function<void(int size)> arrived);
-  // Waits for the first member, as long as that takes. False once `stop` is set.
-  bool wait_for_first(const std::atomic<bool>& stop);
+  // Waits for the first member, as long as that takes. False once `stop` says so.
+  bool wait_for_first(const std::function<bool()>& stop);
 
   // Throws NoCompilerLeft, Interrupted, and what a member throws but for CompilerGone.
   CompileOutcome compile(const CompileRequest& request) override;

@@ -33,8 +33,8 @@ struct BatchPolicy {
 struct Capacity {
   int compilers = 1;
   int devices = 1;
-  bool measures = false;      // a GPU's times differ from run to run anyway
-  std::optional<int> trials;  // the budget
+  bool measures = false;           // a GPU's times differ from run to run anyway
+  std::optional<int> trials = {};  // the budget
 };
 
 // A strategy that learns nothing loses nothing by many trials under way. Else there are as many as

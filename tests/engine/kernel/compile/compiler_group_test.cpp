@@ -183,7 +183,7 @@ TEST_CASE("group: waits end with the search, and where they are not wanted any m
   auto stopped = ask(group, "b");
   stop = true;
   CHECK_THROWS_AS((void)stopped.get(), Interrupted);
-  CHECK_FALSE(group.wait_for_first(stop));
+  CHECK_FALSE(group.wait_for_first([&] { return stop.load(); }));
   // Whoever is compiled is not disturbed.
   const auto one = std::make_shared<HeldCompiler>("one");
   REQUIRE(group.add(one, 1).has_value());
