@@ -31,6 +31,7 @@ class RemoteDevice final : public device::Device {
 
   const device::DeviceInfo& info() const override { return worker_.info(); }
   bool lost() const override { return worker_.lost(); }
+  std::string lost_because() const override { return worker_.lost_because(); }
   bool apart() const override { return true; }
   std::span<const device::Fault> deaths() const override { return worker_.deaths(); }
   std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }

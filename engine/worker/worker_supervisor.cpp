@@ -141,6 +141,7 @@ void WorkerSupervisor::restart() {
 }
 
 void WorkerSupervisor::set_aside(const std::string& because) {
+  reason_ = because;
   lost_because_ = fmt::format("{} is set aside: {}", info_.id, because);
   log_warning("{}", lost_because_);
 }

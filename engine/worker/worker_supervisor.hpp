@@ -27,6 +27,7 @@ class WorkerSupervisor {
 
   const device::DeviceInfo& info() const { return info_; }
   bool lost() const { return !lost_because_.empty(); }
+  const std::string& lost_because() const { return reason_; }
   device::Fault lost_fault() const { return {device::FaultKind::device_lost, lost_because_}; }
   std::span<const device::Fault> deaths() const { return deaths_; }
 
@@ -72,7 +73,8 @@ class WorkerSupervisor {
   std::unique_ptr<WorkerSession> session_;
   int generation_ = 0;
   std::vector<device::Fault> deaths_;
-  std::string lost_because_;
+  std::string lost_because_;  // with the device's name
+  std::string reason_;        // without
   bool gone_ = false;  // and not at a fault of its own
 };
 
