@@ -75,7 +75,7 @@ class WorkerSupervisor {
   std::vector<device::Fault> deaths_;
   std::string lost_because_;  // with the device's name
   std::string reason_;        // without
-  bool gone_ = false;  // and not at a fault of its own
+  bool gone_ = false;         // and not at a fault of its own
 };
 
 }  // namespace fa_tune::worker
