@@ -178,6 +178,7 @@ cp "$program" another && echo >>another
 try ./another node --connect "$where" --key key --name n3 --device emulator:l4
 check 'another build: refused' equal "$status" 2
 check 'another build: told' contains "$work/err" 'another build of fa-tune'
+check 'another build: told once, for all connections of the node' equal "$(grep -c 'node n3 is refused' guarded.err)" 1
 kill -INT "$engine"
 status_of "$engine"
 check "guarded: goes on to its end (its words: $(tail -n 1 guarded.err))" equal "$status" 130

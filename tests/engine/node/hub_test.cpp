@@ -280,4 +280,58 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
   CHECK(files() <= before);
 }
 
+TEST_CASE(
+    "a node that the engine has known tries again, and longer each time that it is cut soon") {
+  Address address{"127.0.0.1", 0};
+  const int listening = listen_at(address);
+  AgentOptions agent;
+  agent.engine = address;
+  agent.key = key_of(1);
+  agent.name = "n1";
+  agent.devices = {"emulator:l4"};
+  agent.wait = 20s;
+  agent.patience = short_patience();
+  agent.open = [](const std::string&) { return open_emulator(); };
+  auto node = std::async(std::launch::async, [agent] { return serve_engine(agent); });
+  using Role = node::message::Role;
+  // The next connection of the device; those for reference kernels are welcomed, and wait.
+  std::vector<std::unique_ptr<Link>> references;
+  const auto next = [&](unsigned char key) -> std::unique_ptr<Link> {
+    for (;;) {
+      const int socket = accept_at(listening, 20s);
+      REQUIRE(socket >= 0);
+      auto channel = TlsChannel::open(socket, TlsChannel::Side::engine, key_of(key), 5s);
+      if (!channel) return nullptr;
+      auto link = std::make_unique<Link>(std::move(*channel));
+      const auto hello = wait_for_message(*link, 5s, 5s);
+      REQUIRE(hello.has_value());
+      REQUIRE(link->send(node::message::encode(node::message::Welcome{}), 1s).has_value());
+      if (std::get<node::message::Hello>(*hello).role == Role::trials) return link;
+      references.push_back(std::move(link));
+    }
+  };
+  std::unique_ptr<Link> link = next(1);
+  // Both connections are there before one is cut.
+  if (references.empty()) {
+    const int socket = accept_at(listening, 20s);
+    auto channel = TlsChannel::open(socket, TlsChannel::Side::engine, key_of(1), 5s);
+    REQUIRE(channel.has_value());
+    references.push_back(std::make_unique<Link>(std::move(*channel)));
+    REQUIRE(references.back()->send(node::message::encode(node::message::Welcome{}), 1s));
+  }
+  for (const double pause_ms : {900.0, 1900.0}) {
+    const Stopwatch watch;
+    link.reset();
+    // What looks like another key.
+    CHECK(next(2) == nullptr);
+    CHECK(watch.milliseconds() > pause_ms);
+    link = next(1);
+    REQUIRE(link != nullptr);
+  }
+  const std::string over = node::message::encode(node::message::Over{"enough"});
+  CHECK(link->send(over, 1s).has_value());
+  CHECK(node.get() == "enough");
+  close(listening);
+}
+
 }  // namespace fa_tune::test
