@@ -175,7 +175,7 @@ try "$program" node --connect "$where" --key key --name n2 --device emulator:h10
 check 'another kind of device: refused' equal "$status" 2
 check 'another kind of device: told' contains "$work/err" 'the run has emulated NVIDIA L4'
 cp "$program" another && echo >>another
-try ./another node --connect "$where" --key key --name n3 --device emulator:l4
+try ./another node --connect "$where" --key key --name n3 --device 'emulator:l4*2'
 check 'another build: refused' equal "$status" 2
 check 'another build: told' contains "$work/err" 'another build of fa-tune'
 check 'another build: told once, for all connections of the node' equal "$(grep -c 'node n3 is refused' guarded.err)" 1
