@@ -182,6 +182,7 @@ TEST_CASE("what is left of a budget") {
   CHECK(*seconds_left(20, {}, 5, 10) == doctest::Approx(30));
   CHECK(*seconds_left({}, 60.0, 5, 10) == doctest::Approx(50));
   CHECK(*seconds_left(20, 15.0, 5, 10) == doctest::Approx(5));
+  CHECK(*seconds_left(6, 100.0, 5, 10) == doctest::Approx(2));
   CHECK(*seconds_left(20, 5.0, 25, 10) == doctest::Approx(0));
   CHECK_FALSE(seconds_left(20, {}, 0, 10).has_value());
 }
