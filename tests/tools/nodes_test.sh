@@ -85,6 +85,21 @@ check 'two nodes: the loss is told' contains two.err 'n2/emulator:l4 is set asid
 devices two.db >"$work/devices"
 check 'two nodes: who comes later is used' contains "$work/devices" n3/emulator:l4
 
+# A node that is stopped says nothing, though its connection stands. Its trial goes to another after the silence.
+listen stopped "${small[@]}"
+lend n1 --device emulator:l4 --wait 1
+until_trials stopped.db 4
+kill -STOP "$lent"
+silent=$lent
+lend n2 --device emulator:l4
+status_of "$engine"
+kill -CONT "$silent"
+check "stopped: succeeds (its words: $(tail -n 1 stopped.err))" equal "$status" 0
+check 'stopped: the same trials' equal "$(fingerprint stopped.db)" "$expected"
+check 'stopped: the silence is told' contains stopped.err 'n1/emulator:l4 is set aside: node n1 is gone: it says nothing for 15000 ms'
+status_of "$lent"
+check 'stopped: the other ends with the search' equal "$status" 0
+
 # None left; then one comes.
 listen none "${small[@]}"
 lend n1 --device emulator:l4
