@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "engine/util/error.hpp"
 #include "engine/worker/worker_main.hpp"
@@ -14,9 +15,6 @@ namespace fa_tune::node {
 namespace {
 
 using Milliseconds = Link::Milliseconds;
-
-// How long a wait for an engine's next request is, which may come in hours.
-constexpr Milliseconds kIdleLook{60'000};
 
 Lane::End lost(const std::string& why) { return {Lane::End::How::lost, why, false}; }
 
@@ -61,19 +59,20 @@ Lane::End Lane::serve(Link& link, const message::Hello& hello) {
   return end;
 }
 
+// The next request may come in hours; until then the engine says Beat.
 Lane::End Lane::answer_all(Link& link) {
   Beating beating(link, patience_);
+  asked_ = 0;
   for (;;) {
-    const auto came = link.next(kIdleLook);
-    if (!came) return lost(came.error());
-    if (!came->frame) continue;
+    const auto frame = link.wait(patience_.engine, Milliseconds(0));
+    if (!frame) return lost(frame.error());
     beating.set_busy(true);
-    if (message::is_message(*came->frame)) {
-      const auto message = message::decode(*came->frame);
+    if (message::is_message(*frame)) {
+      const auto message = message::decode(*frame);
       if (!message) return lost("it said " + message.error());
       if (const auto end = on(*message, link)) return *end;
     } else {
-      const auto request = worker::message::decode_request(*came->frame);
+      const auto request = worker::message::decode_request(*frame);
       if (!request) return lost("it said " + request.error());
       if (auto done = on(*request, link); !done) return lost(done.error());
     }
@@ -86,8 +85,12 @@ std::optional<Lane::End> Lane::on(const message::Message& message, Link& link) {
     return End{End::How::over, over->why, true};
   if (const auto* refused = std::get_if<message::Refused>(&message))
     return End{End::How::refused, refused->why, false};
+  if (const auto* number = std::get_if<message::Number>(&message)) {
+    asked_ = number->number;
+    return std::nullopt;
+  }
   if (!std::holds_alternative<message::Begin>(message)) return lost("it said what nodes say");
-  const auto sent = link.send(worker::message::encode(begin()), patience_.engine);
+  const auto sent = reply(begin(), link);
   return sent ? std::nullopt : std::optional(lost(sent.error()));
 }
 
@@ -95,14 +98,22 @@ Link::Done Lane::on(const worker::message::Request& request, Link& link) {
   const auto with = tensor_bytes_with(request);
   const auto after = tensor_bytes_after(request);
   if (!with || !after) return std::unexpected("it said tensors that are larger than a window");
-  if (auto came = link.receive_tensors(window_.bytes().first(*with), patience_.engine); !came)
+  if (auto came = link.receive_tensors(window_.bytes().first(*with), patience_.engine,
+                                       patience_.for_tensors(*with));
+      !came)
     return came;
   const auto answered = answer(request);
   if (!answered) return {};
-  if (auto sent = link.send(worker::message::encode(*answered), patience_.engine); !sent)
-    return sent;
+  if (auto sent = reply(*answered, link); !sent) return sent;
   if (!std::holds_alternative<worker::message::Done>(*answered)) return {};
   return link.send_tensors(window_.bytes().first(*after), patience_.engine);
+}
+
+// Each number is good for one answer.
+Link::Done Lane::reply(const Answer& answer, Link& link) {
+  const message::Number number{std::exchange(asked_, 0)};
+  if (number.number == 0) return std::unexpected("it asked without a number");
+  return link.send(message::encode(number) + worker::message::encode(answer), patience_.engine);
 }
 
 // In a process in which nothing has run.
@@ -118,27 +129,31 @@ Lane::Answer Lane::begin() {
     return worker::message::DeviceOpened{worker::message::kVersion, device_->info()};
   });
   begun_ = std::holds_alternative<worker::message::DeviceOpened>(opened);
+  death_.reset();
   return opened;
 }
 
 // A death is the end of this worker, as the engine sees it: handles that it has say nothing to the
-// next.
+// next. It is told with the next answer that the engine waits for.
 std::optional<Lane::Answer> Lane::answer(const worker::message::Request& request) {
-  if (!begun_) {
-    if (!worker::message::is_answered(request)) return std::nullopt;
-    return worker::message::Failed{worker::message::Failed::Whose::machine,
-                                   "a device that was not begun was asked"};
+  const bool answered = worker::message::is_answered(request);
+  if (!begun_ && !answered) return std::nullopt;
+  if (begun_) {
+    const std::size_t before = device_->deaths().size();
+    auto answer = service_->answer(request);
+    if (device_->deaths().size() > before) {
+      begun_ = false;
+      death_ = worker::message::Faulted{device_->deaths().back(), /*ends=*/true};
+    } else if (answer) {
+      const auto* faulted = std::get_if<worker::message::Faulted>(&*answer);
+      if (faulted != nullptr && faulted->ends) begun_ = false;
+      return answer;
+    }
+    if (!answered) return std::nullopt;
   }
-  const std::size_t before = device_->deaths().size();
-  auto answer = service_->answer(request);
-  if (device_->deaths().size() > before) {
-    begun_ = false;
-    answer = worker::message::Faulted{device_->deaths().back(), /*ends=*/true};
-  } else if (answer) {
-    const auto* faulted = std::get_if<worker::message::Faulted>(&*answer);
-    if (faulted != nullptr && faulted->ends) begun_ = false;
-  }
-  return answer;
+  if (death_) return std::exchange(death_, std::nullopt);
+  return worker::message::Failed{worker::message::Failed::Whose::machine,
+                                 "a device that was not begun was asked"};
 }
 
 }  // namespace fa_tune::node

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@ class Lane {
     How how = How::lost;
     std::string why;        // one line
     bool welcomed = false;  // the engine had taken it in
+    bool denied = false;    // the engine has another key
   };
 
   // `open` opens the device in a process of its own; it may throw.
@@ -42,6 +44,7 @@ class Lane {
   End answer_all(Link& link);
   std::optional<End> on(const message::Message& message, Link& link);
   Link::Done on(const worker::message::Request& request, Link& link);
+  Link::Done reply(const Answer& answer, Link& link);
   Answer begin();
   std::optional<Answer> answer(const worker::message::Request& request);
 
@@ -50,7 +53,9 @@ class Lane {
   worker::Window window_;
   std::unique_ptr<device::Device> device_;
   std::optional<worker::DeviceService> service_;
-  bool begun_ = false;  // and no worker has died since
+  bool begun_ = false;                             // and no worker has died since
+  std::optional<worker::message::Faulted> death_;  // of one that has, until the engine is told
+  std::uint64_t asked_ = 0;                        // the number of what is to be answered
 };
 
 }  // namespace fa_tune::node

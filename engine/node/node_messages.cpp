@@ -21,6 +21,7 @@ void fields(auto& archive, Refused& refused) { archive(refused.why); }
 void fields(auto&, Begin&) {}
 void fields(auto&, Beat&) {}
 void fields(auto& archive, Over& over) { archive(over.why); }
+void fields(auto& archive, Number& number) { archive(number.number); }
 
 std::string encode(const Message& message) { return worker::encode_variant(message, kFirst); }
 

@@ -10,7 +10,9 @@
 // What an engine and a node say to each other besides a worker's requests and answers. A node has a
 // connection for each of its devices, and one for a device that runs reference kernels. It says
 // Hello and is told Welcome or Refused. Then the engine says Begin, which is answered as a worker
-// greets, and asks what it asks of a worker. While a node is at a request it says Beat.
+// greets, and asks what it asks of a worker. Before each of these that has an answer goes its
+// number, and before the answer the same: an answer to anything else is found out. While a node is
+// at a request it says Beat, and the engine does all the time.
 namespace fa_tune::node::message {
 
 enum class Role {
@@ -32,11 +34,16 @@ struct Refused {
 // The device is to go on in a new process, in which nothing has run.
 struct Begin {};
 struct Beat {};
+// Of the request that follows, or of the one that is answered by what follows: from 1, one more each
+// time.
+struct Number {
+  std::uint64_t number = 0;
+};
 // There is no more to be asked.
 struct Over {
   std::string why;
 };
-using Message = std::variant<Hello, Welcome, Refused, Begin, Beat, Over>;
+using Message = std::variant<Hello, Welcome, Refused, Begin, Beat, Over, Number>;
 
 std::string encode(const Message& message);
 std::expected<Message, std::string> decode(const worker::Frame& frame);

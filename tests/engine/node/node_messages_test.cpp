@@ -32,7 +32,8 @@ std::vector<node::message::Message> samples() {
           Refused{"why"},
           Begin{},
           Beat{},
-          Over{"why"}};
+          Over{"why"},
+          Number{7}};
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ TEST_CASE("what a node and an engine say comes back as it was, whole or not at a
   }
   CHECK_FALSE(
       node::message::is_message(frame_of(worker::encode_frame(node::message::kTensorBytes, "x"))));
-  CHECK_FALSE(node::message::decode({0x200 + 6, ""}).has_value());
+  CHECK_FALSE(node::message::decode({0x200 + 7, ""}).has_value());
   // A role that there is not.
   Frame hello = frame_of(node::message::encode(samples().front()));
   hello.payload[hello.payload.size() - 8] = 2;
