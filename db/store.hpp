@@ -151,6 +151,12 @@ struct PlainKernelRow {
   std::string message;             // one line: why there is none
 };
 
+// How a run stood when its engine last wrote that: see migration run_status.
+struct RunStatusRow {
+  std::string at;  // UTC, ISO 8601
+  std::string status_json;
+};
+
 // A piece of a run's talk with an outside proposer.
 struct ProposerMessageRow {
   std::string direction;  // "sent", "received", "note", "taken"
@@ -243,6 +249,10 @@ class Store {
 
   void record_session(std::int64_t run, const SessionRow& session);
   std::vector<SessionRow> sessions(std::int64_t run) const;  // oldest first
+
+  // Replaces that of the run.
+  void record_status(std::int64_t run, const RunStatusRow& status);
+  std::optional<RunStatusRow> status(std::int64_t run) const;
 
   // Replaces the insights of that run.
   void record_insights(std::int64_t run, const std::vector<InsightRow>& insights);

@@ -108,6 +108,7 @@ int run(int argc, char** argv) {
   fa_tune::commands::add_export(app, action);
   fa_tune::commands::add_portfolio(app, action);
   fa_tune::commands::add_lineage(app, action);
+  fa_tune::commands::add_status(app, action);
   fa_tune::commands::add_failures(app, action);
   fa_tune::commands::add_insights(app, action);
   fa_tune::commands::add_report(app, action);

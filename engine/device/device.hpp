@@ -251,6 +251,8 @@ class Device {
   // True once a kernel has cost this Device its context: a later failure says nothing about the
   // kernel that was tried. Only a new process can go on.
   virtual bool lost() const { return false; }
+  // Why, in one line; empty where it is not, or where that is not known.
+  virtual std::string lost_because() const { return {}; }
   // Whether kernels run in another process than this one, whose own end then says nothing of them.
   virtual bool apart() const { return false; }
   // Whether bytes go to it and come from it over a network, where a gate's megabytes are dear.

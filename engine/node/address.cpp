@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include <fmt/core.h>
 #include <netdb.h>
@@ -105,7 +106,6 @@ Address parse_address(const std::string& text, const std::string& option) {
 }
 
 int listen_at(Address& address) {
-  constexpr int kQueue = 64;
   std::string reason;
   const auto found = look_up(address, AI_PASSIVE);
   if (!found) reason = found.error();
@@ -115,7 +115,7 @@ int listen_at(Address& address) {
     if (made >= 0) {
       // What is left of an engine that has ended does not keep the next from its port.
       set_option(made, SOL_SOCKET, SO_REUSEADDR, 1);
-      if (bind(made, place->ai_addr, place->ai_addrlen) == 0 && listen(made, kQueue) == 0) {
+      if (bind(made, place->ai_addr, place->ai_addrlen) == 0 && listen(made, SOMAXCONN) == 0) {
         address.port = port_of(made);
         return made;
       }
@@ -131,7 +131,21 @@ int accept_at(int listening, std::chrono::milliseconds most) {
   if (poll(&end, 1, static_cast<int>(most.count())) <= 0) return -1;
   const int made = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (made >= 0) set_up(made);
+  // Who waits stays in the queue meanwhile, and poll() would say so at once.
+  const bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  if (made < 0 && full) std::this_thread::sleep_for(most);
   return made;
+}
+
+std::string peer_of(int socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  std::array<char, NI_MAXHOST> host{};
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
+      getnameinfo(reinterpret_cast<const sockaddr*>(&peer), size, host.data(), host.size(), nullptr,
+                  0, NI_NUMERICHOST) != 0)
+    return "nowhere";
+  return host.data();
 }
 
 std::expected<int, std::string> connect_to(const Address& address,

@@ -25,7 +25,11 @@ Address parse_address(const std::string& text, const std::string& option);
 int listen_at(Address& address);
 
 // The next connection of a socket that listens, after a wait of at most `most`; -1 if there is none.
+// It waits so long, too, where this process can have no more of them.
 int accept_at(int listening, std::chrono::milliseconds most);
+
+// The address, without the port, of who is at the other end: "10.0.0.7".
+std::string peer_of(int socket);
 
 // A connection to it, or why there is none.
 std::expected<int, std::string> connect_to(const Address& address,

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <mutex>
-#include <thread>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -21,6 +22,10 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kTryAgain = 500ms;
+// After connections that were cut again and again soon after they were made, the pause doubles, up
+// to this: a node that comes and goes costs the search more than it brings.
+constexpr auto kLongestPause = 16 * kTryAgain;
+constexpr auto kSoon = 10s;
 
 // What lanes of a node share, to end those that nobody needs any more.
 class Ending {
@@ -29,6 +34,7 @@ class Ending {
   // False if it is too late for another link.
   bool use(const std::shared_ptr<Link>& link) {
     const std::lock_guard lock(mutex_);
+    std::erase_if(links_, [](const std::weak_ptr<Link>& each) { return each.expired(); });
     links_.push_back(link);
     return !begun_;
   }
@@ -37,13 +43,20 @@ class Ending {
   void cut() {
     const std::lock_guard lock(mutex_);
     begun_ = true;
+    begins_.notify_all();
     for (const auto& each : links_)
       if (const auto link = each.lock()) link->cut();
+  }
+  // For as long, or until it begins.
+  void pause(Clock::duration length) {
+    std::unique_lock lock(mutex_);
+    begins_.wait_for(lock, length, [this] { return begun_.load(); });
   }
 
  private:
   std::atomic<bool> begun_{false};
   std::mutex mutex_;
+  std::condition_variable begins_;
   std::vector<std::weak_ptr<Link>> links_;
 };
 
@@ -54,8 +67,10 @@ Lane::End connect(const AgentOptions& options, Lane& lane, const message::Hello&
   if (!socket) return {How::lost, socket.error()};
   auto channel =
       TlsChannel::open(*socket, TlsChannel::Side::node, options.key, options.patience.handshake);
-  if (!channel)
-    return {channel.error().denied ? How::refused : How::lost, std::move(channel.error().why)};
+  if (!channel) {
+    const bool denied = channel.error().denied;
+    return {denied ? How::refused : How::lost, std::move(channel.error().why), false, denied};
+  }
   const auto link = std::make_shared<Link>(std::move(*channel));
   return ending.use(link) ? lane.serve(link, hello) : Lane::End{How::lost, "it is not needed"};
 }
@@ -64,19 +79,29 @@ Lane::End connect(const AgentOptions& options, Lane& lane, const message::Hello&
 Lane::End serve_lane(const AgentOptions& options, Lane& lane, const message::Hello& hello,
                      const std::string& what, Ending& ending) {
   using How = Lane::End::How;
+  // The other connection of the first device says the same.
+  const bool tells = hello.role != message::Role::reference;
+  bool known = false;  // the engine has had the same key
+  auto pause = kTryAgain;
   for (auto until = Clock::now() + options.wait;;) {
-    const Lane::End end = connect(options, lane, hello, ending);
-    if (end.how == How::refused && hello.role != message::Role::reference)
+    const auto began = Clock::now();
+    Lane::End end = connect(options, lane, hello, ending);
+    // What looks like another key then was spoilt on its way.
+    if (known && end.denied) end.how = How::lost;
+    if (end.how == How::refused && tells)
       log_warning("{} is refused: {}", what, printable(end.why, kLongestReason));
     if (end.how == How::failed) log_warning("{} has failed: {}", what, end.why);
     if (end.how == How::over) ending.begin();
     if (end.how != How::lost || ending.begun()) return end;
     if (end.welcomed) {
-      log_warning("{}: the engine at {} is gone: {}", what, to_text(options.engine), end.why);
+      if (tells)
+        log_warning("{}: the engine at {} is gone: {}", what, to_text(options.engine), end.why);
+      known = true;
       until = Clock::now() + options.wait;
+      pause = Clock::now() - began < kSoon ? std::min(2 * pause, kLongestPause) : kTryAgain;
     }
     if (Clock::now() >= until) return end;
-    std::this_thread::sleep_for(kTryAgain);
+    ending.pause(pause);
   }
 }
 

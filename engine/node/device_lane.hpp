@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,10 +23,11 @@ class DeviceLane final : public Lane {
  private:
   using Answer = worker::message::Answer;
 
-  void start() override { begun_ = false; }
+  void start() override;
   std::optional<End> on(const message::Message& message,
                         const std::shared_ptr<Link>& link) override;
   Link::Done on(const worker::message::Request& request, Link& link) override;
+  Link::Done reply(const Answer& answer, Link& link);
   Answer begin();
   std::optional<Answer> answer_to(const worker::message::Request& request);
 
@@ -33,7 +35,9 @@ class DeviceLane final : public Lane {
   worker::Window window_;
   std::unique_ptr<device::Device> device_;
   std::optional<worker::DeviceService> service_;
-  bool begun_ = false;  // and no worker has died since
+  bool begun_ = false;                             // and no worker has died since
+  std::optional<worker::message::Faulted> death_;  // of one that has, until the engine is told
+  std::uint64_t asked_ = 0;                        // the number of what is to be answered
 };
 
 }  // namespace fa_tune::node

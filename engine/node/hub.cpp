@@ -1,5 +1,6 @@
 #include "engine/node/hub.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,9 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How often a wait looks whether it is still wanted.
-constexpr auto kListenLook = 200ms;
-// Who comes beyond these is turned away until one of them is through.
-constexpr std::size_t kMostArrivals = 64;
+constexpr auto kStopLook = 200ms;
 // Of one node: as many as --jobs takes.
 constexpr std::uint32_t kMostCompilers = 1024;
 // What a goodbye may take.
@@ -31,56 +30,61 @@ constexpr auto kGoodbye = 1000ms;
 NodeHub::NodeHub(HubOptions options)
     : options_(std::move(options)),
       listening_(listen_at(options_.address)),
-      listener_([this] { listen(); }) {}
+      keeper_([this](const std::stop_token& stop) { keep(stop); }),
+      reception_(std::make_unique<Reception>(
+          listening_, [this](int socket, const std::function<void()>& proved) {
+            try {
+              see_in(socket, proved);
+            } catch (const std::exception& error) {
+              log_warning("a node could not be taken in: {}", error.what());
+            }
+          })) {}
 
 NodeHub::~NodeHub() {
   ending_ = true;
-  changed_.notify_all();
-  listener_.join();
-  for (Arrival& each : arrivals_) shutdown(each.socket, SHUT_RDWR);
-  for (Arrival& each : arrivals_) {
-    each.thread.join();
-    close(each.socket);
-  }
+  reception_.reset();
   close(listening_);
+  keeper_ = {};
+  const auto all = links();
   devices_.clear();
   for (const auto& each : compilers_) options_.compilers->remove(*each);
   const std::string over = message::encode(message::Over{"the search is over"});
-  for (const Guest& each : guests_)
-    if (!each.link->send(over, kGoodbye)) each.link->cut();
+  for (const auto& link : all)
+    if (!link->send(over, kGoodbye)) link->cut();
   compilers_.clear();
 }
 
-void NodeHub::listen() {
-  while (!ending_) {
-    const int socket = accept_at(listening_, kListenLook);
-    arrivals_.remove_if([](Arrival& each) {
-      if (!each.over) return false;
-      each.thread.join();
-      close(each.socket);
-      return true;
-    });
-    if (socket < 0) continue;
-    const int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0 || arrivals_.size() >= kMostArrivals) {
-      close(socket);
-      if (copy >= 0) close(copy);
-      continue;
+// Those that are left.
+std::vector<std::shared_ptr<Link>> NodeHub::links() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(welcomed_, [](const Welcomed& each) { return each.link.expired(); });
+  std::vector<std::shared_ptr<Link>> all;
+  for (const Welcomed& each : welcomed_)
+    if (auto link = each.link.lock()) all.push_back(std::move(link));
+  return all;
+}
+
+// Nodes whose engine says nothing for long give it up. What is wrong with a link is found by who
+// asks there; nobody does on those for reference kernels until one is needed.
+void NodeHub::keep(const std::stop_token& stop) {
+  for (;;) {
+    std::vector<std::shared_ptr<NodeCompiler>> gone;  // they end outside of the lock
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, options_.patience.beat, [] { return false; });
+      if (stop.stop_requested()) return;
+      std::erase_if(references_,
+                    [](const Guest& guest) { return !guest.link->next(0ms).has_value(); });
+      const auto left = std::ranges::partition(
+          compilers_, [](const auto& compiler) { return !compiler->gone(); });
+      gone.assign(left.begin(), left.end());
+      compilers_.erase(left.begin(), left.end());
     }
-    Arrival& arrival = arrivals_.emplace_back();
-    arrival.socket = copy;
-    arrival.thread = std::jthread([this, &arrival, socket] {
-      try {
-        see_in(socket);
-      } catch (const std::exception& error) {
-        log_warning("a node could not be taken in: {}", error.what());
-      }
-      arrival.over = true;
-    });
+    for (const auto& link : links()) (void)link->beat();
   }
 }
 
-std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
+std::optional<NodeHub::Guest> NodeHub::welcome(int socket, const std::function<void()>& proved) {
   const Patience& patience = options_.patience;
   auto channel =
       TlsChannel::open(socket, TlsChannel::Side::engine, options_.key, patience.handshake);
@@ -88,9 +92,11 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
     log_debug("somebody who has no key came to {}: {}", to_text(address()), channel.error().why);
     return std::nullopt;
   }
+  proved();
   auto link = std::make_shared<Link>(std::move(*channel));
   const auto first = wait_for_message(*link, patience.handshake, patience.handshake);
   if (!first || !std::holds_alternative<message::Hello>(*first)) {
+    if (ending_) return std::nullopt;
     log_warning("a node came to {} and gave no name: {}", to_text(address()),
                 first ? "it said another thing" : first.error());
     return std::nullopt;
@@ -105,11 +111,18 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket) {
   }
   if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  return guests_.emplace_back(std::move(link), std::move(hello));
+  welcomed_.push_back({link, hello.node});
+  return Guest{std::move(link), std::move(hello)};
 }
 
-void NodeHub::refuse(Link& link, const std::string& node, const std::string& why) const {
-  log_warning("node {} is refused: {}", node, why);
+// A node's connections are mostly all refused for the same reason: that is told once.
+void NodeHub::refuse(Link& link, const std::string& node, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::string line = fmt::format("node {} is refused: {}", node, why);
+    if (line != last_refusal_) log_warning("{}", line);
+    last_refusal_ = line;
+  }
   (void)link.send(message::encode(message::Refused{why}), options_.patience.silence);
 }
 
@@ -126,8 +139,8 @@ std::optional<std::string> NodeHub::wrong_kind(const device::DeviceInfo& info) {
       described(info), described(*kind_));
 }
 
-void NodeHub::see_in(int socket) {
-  auto guest = welcome(socket);
+void NodeHub::see_in(int socket, const std::function<void()>& proved) {
+  auto guest = welcome(socket, proved);
   if (!guest) return;
   if (guest->hello.role == message::Role::reference) {
     {
@@ -150,7 +163,11 @@ void NodeHub::take_in_device(const Guest& guest) {
     device = open_on_node(link, hello.node, hello.device, options_.patience);
   } catch (const std::runtime_error& error) {
     if (ending_) return;
-    refuse(*link, hello.node, printable(error.what(), kLongestReason));
+    const std::string why = printable(error.what(), kLongestReason);
+    if (link->next(0ms))
+      refuse(*link, hello.node, why);
+    else
+      log_warning("{} was lost while {} was opened: {}", hello.node, hello.device, why);
     return;
   }
   if (const auto wrong = wrong_kind(device->info())) {
@@ -179,6 +196,8 @@ void NodeHub::take_in_compilers(const Guest& guest) {
       });
   if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
     return refuse(*link, who, added.error());
+  // Its end may have come before it was a member.
+  if (compiler->gone()) options_.compilers->remove(*compiler);
   log_info("node {} has come: compiles {} at a time, {}", hello.node, hello.jobs,
            compiler->version());
   // By then it may be gone, and its destructor must not be its own reader's.
@@ -194,8 +213,8 @@ void NodeHub::require_kind(const device::DeviceInfo& kind) {
 std::set<std::string> NodeHub::connected_nodes() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;
-  for (const Guest& each : guests_)
-    if (each.link->connected()) names.insert(each.hello.node);
+  for (const Welcomed& each : welcomed_)
+    if (const auto link = each.link.lock(); link && link->connected()) names.insert(each.node);
   return names;
 }
 
@@ -211,7 +230,7 @@ void NodeHub::on_arrival(std::function<void()> wake) {
 
 device::Device* NodeHub::wait_for_first(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop() && !changed_.wait_for(lock, kListenLook, [this] { return !devices_.empty(); })) {
+  while (!stop() && !changed_.wait_for(lock, kStopLook, [this] { return !devices_.empty(); })) {
   }
   return devices_.empty() ? nullptr : devices_.front().get();
 }

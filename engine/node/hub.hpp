@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "engine/node/key.hpp"
 #include "engine/node/link.hpp"
 #include "engine/node/node_compiler.hpp"
+#include "engine/node/reception.hpp"
 
 namespace fa_tune::node {
 
@@ -31,10 +31,10 @@ struct HubOptions {
   std::shared_ptr<kernel::CompilerGroup> compilers = nullptr;
 };
 
-// The engine's side of all nodes: listens, has who comes prove the key, opens their devices, takes
-// in their compilers. Who comes is seen to on a thread of its own, so that a stranger holds nobody
-// up. A device that is not of the kind of the first is refused, as its times would not compare, and
-// so are compilers that make other code.
+// The engine's side of all nodes: listens, has who comes prove the key (Reception), opens their
+// devices, takes in their compilers, and tells them now and then that it lives. A device that is not
+// of the kind of the first is refused, as its times would not compare, and so are compilers that
+// make other code.
 class NodeHub final : public device::DeviceSupply {
  public:
   // Listens from now on. Throws UserError where nobody can.
@@ -64,20 +64,21 @@ class NodeHub final : public device::DeviceSupply {
   std::unique_ptr<device::Device> open_reference();
 
  private:
-  struct Arrival {
-    int socket = -1;  // a copy, by which it can be cut
-    std::atomic<bool> over{false};
-    std::jthread thread;
+  // Who was taken in, for as long as somebody has the link.
+  struct Welcomed {
+    std::weak_ptr<Link> link;
+    std::string node;
   };
   struct Guest {
     std::shared_ptr<Link> link;
     message::Hello hello;
   };
 
-  void listen();
-  void see_in(int socket);
-  std::optional<Guest> welcome(int socket);
-  void refuse(Link& link, const std::string& node, const std::string& why) const;
+  void see_in(int socket, const std::function<void()>& proved);
+  std::optional<Guest> welcome(int socket, const std::function<void()>& proved);
+  void keep(const std::stop_token& stop);
+  std::vector<std::shared_ptr<Link>> links();
+  void refuse(Link& link, const std::string& node, const std::string& why);
   std::optional<std::string> wrong_kind(const device::DeviceInfo& info);
   void take_in_device(const Guest& guest);
   void take_in_compilers(const Guest& guest);
@@ -85,17 +86,18 @@ class NodeHub final : public device::DeviceSupply {
   HubOptions options_;
   int listening_;
   std::atomic<bool> ending_{false};
-  mutable std::mutex mutex_;  // guards all below but the threads
-  std::condition_variable changed_;
+  mutable std::mutex mutex_;  // guards all below but the last two
+  std::condition_variable_any changed_;
   std::optional<device::DeviceInfo> kind_;
-  std::vector<Guest> guests_;  // all that were ever welcome
+  std::vector<Welcomed> welcomed_;
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
-  std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones too
+  std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones too, for a moment
   std::deque<Guest> references_;
+  std::string last_refusal_;
   std::function<void()> wake_;
-  std::list<Arrival> arrivals_;  // the listener's
-  std::jthread listener_;
+  std::jthread keeper_;
+  std::unique_ptr<Reception> reception_;
 };
 
 }  // namespace fa_tune::node

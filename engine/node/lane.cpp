@@ -6,12 +6,6 @@
 #include <thread>
 
 namespace fa_tune::node {
-namespace {
-
-// How long a wait for an engine's next request is, which may come in hours.
-constexpr Link::Milliseconds kIdleLook{60'000};
-
-}  // namespace
 
 // Tells the engine that this node lives, for as long as it is at something.
 class Lane::Beating {
@@ -52,14 +46,14 @@ Lane::End Lane::serve(const std::shared_ptr<Link>& link, const message::Hello& h
   return end;
 }
 
+// The next request may come in hours; until then the engine says Beat.
 Lane::End Lane::answer_all(const std::shared_ptr<Link>& link) {
   const Beating beating(*link, *this);
   for (;;) {
-    const auto came = link->next(kIdleLook);
-    if (!came) return failure().value_or(lost(came.error()));
-    if (!came->frame) continue;
+    const auto frame = link->wait(patience_.engine, Link::Milliseconds(0));
+    if (!frame) return failure().value_or(lost(frame.error()));
     ++at_work_;
-    const auto end = answer(*came->frame, link);
+    const auto end = answer(*frame, link);
     --at_work_;
     if (end) return *end;
   }

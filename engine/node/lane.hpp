@@ -23,6 +23,7 @@ class Lane {
     How how = How::lost;
     std::string why;        // one line
     bool welcomed = false;  // the engine had taken it in
+    bool denied = false;    // the engine has another key
   };
 
   virtual ~Lane() = default;

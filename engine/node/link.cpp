@@ -18,12 +18,6 @@ constexpr std::size_t kTensorFrame = std::size_t{1} << 20;
 // and what was said meanwhile is read first.
 constexpr Milliseconds kWaitLook{250};
 
-bool is_beat(const worker::Frame& frame) {
-  if (!message::is_message(frame)) return false;
-  const auto message = message::decode(frame);
-  return message && std::holds_alternative<message::Beat>(*message);
-}
-
 template <typename Piece>
 std::optional<std::size_t> total(const std::vector<Piece>& pieces) {
   std::size_t bytes = 0;
@@ -44,6 +38,8 @@ std::optional<std::size_t> one(const Piece& piece) {
 Link::Done Link::send(std::string_view frame, Milliseconds patience) {
   return channel_->send(frame, patience);
 }
+
+Link::Done Link::beat() { return channel_->offer(message::encode(message::Beat{})); }
 
 Link::Done Link::send_tensors(std::span<const std::byte> bytes, Milliseconds patience) {
   while (!bytes.empty()) {
@@ -72,25 +68,39 @@ std::expected<Link::Came, std::string> Link::next(Milliseconds most) {
   return whole();
 }
 
-std::expected<worker::Frame, std::string> Link::wait(Milliseconds silence, Milliseconds deadline) {
-  const auto until = Clock::now() + deadline;
+// Nothing if the time is over.
+std::expected<std::optional<worker::Frame>, std::string> Link::wait_until(
+    Milliseconds silence, std::optional<Instant> until) {
   for (Milliseconds silent{0};;) {
     const Milliseconds look = std::min(kWaitLook, silence);
     auto came = next(look);
     if (!came) return std::unexpected(came.error());
-    if (came->frame && !is_beat(*came->frame)) return std::move(*came->frame);
+    if (came->frame && !is_beat(*came->frame)) return std::move(came->frame);
     silent = came->moved ? Milliseconds(0) : silent + look;
     if (silent >= silence)
       return std::unexpected(fmt::format("it says nothing for {} ms", silence.count()));
-    if (deadline > Milliseconds(0) && Clock::now() >= until)
-      return std::unexpected(fmt::format("no answer in {} ms", deadline.count()));
+    if (until && Clock::now() >= *until) return std::nullopt;
   }
 }
 
-Link::Done Link::receive_tensors(std::span<std::byte> room, Milliseconds silence) {
+std::expected<worker::Frame, std::string> Link::wait(Milliseconds silence, Milliseconds deadline) {
+  const bool ends = deadline > Milliseconds(0);
+  auto frame = wait_until(silence, ends ? std::optional(Clock::now() + deadline) : std::nullopt);
+  if (!frame) return std::unexpected(frame.error());
+  if (!*frame) return std::unexpected(fmt::format("no answer in {} ms", deadline.count()));
+  return std::move(**frame);
+}
+
+Link::Done Link::receive_tensors(std::span<std::byte> room, Milliseconds silence,
+                                 Milliseconds deadline) {
+  const auto until = Clock::now() + deadline;
   while (!room.empty()) {
-    const auto frame = wait(silence, Milliseconds(0));
-    if (!frame) return std::unexpected(frame.error());
+    const auto came = wait_until(silence, until);
+    if (!came) return std::unexpected(came.error());
+    if (!*came)
+      return std::unexpected(fmt::format("of its tensors {} bytes have not come in {} ms",
+                                         room.size(), deadline.count()));
+    const auto& frame = *came;
     const std::string& bytes = frame->payload;
     if (frame->kind != message::kTensorBytes || bytes.empty() || bytes.size() > room.size())
       return std::unexpected(
@@ -110,6 +120,12 @@ std::expected<message::Message, std::string> wait_for_message(Link& link, Millis
   auto message = message::decode(*frame);
   if (!message) return std::unexpected("it said " + message.error());
   return message;
+}
+
+bool is_beat(const worker::Frame& frame) {
+  if (!message::is_message(frame)) return false;
+  const auto message = message::decode(frame);
+  return message && std::holds_alternative<message::Beat>(*message);
 }
 
 std::optional<std::size_t> tensor_bytes_with(const worker::message::Request& request) {

@@ -23,6 +23,7 @@ void fields(auto& archive, Refused& refused) { archive(refused.why); }
 void fields(auto&, Begin&) {}
 void fields(auto&, Beat&) {}
 void fields(auto& archive, Over& over) { archive(over.why); }
+void fields(auto& archive, Number& number) { archive(number.number); }
 void fields(auto& archive, Compile& compile) { archive(compile.number, compile.request); }
 void fields(auto& archive, CompileDone& done) { archive(done.number, done.compiled); }
 void fields(auto& archive, CompileFailed& failed) { archive(failed.number, failed.failure); }

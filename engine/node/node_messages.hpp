@@ -11,9 +11,10 @@
 // What an engine and a node say to each other besides a worker's requests and answers. A node has a
 // connection for each of its devices, one for a device that runs reference kernels, and one for all
 // of its compilers. It says Hello and is told Welcome or Refused. Then the engine says Begin to a
-// device, which is answered as a worker greets, and asks what it asks of a worker. Compilers are
-// asked several Compile at a time, and answer each once, in any order. While a node is at a request
-// it says Beat.
+// device, which is answered as a worker greets, and asks what it asks of a worker. Before each of
+// these that has an answer goes its number, and before the answer the same: an answer to anything
+// else is found out. Compilers are asked several Compile at a time, and answer each once, in any
+// order. While a node is at a request it says Beat, and the engine does all the time.
 namespace fa_tune::node::message {
 
 enum class Role {
@@ -40,6 +41,11 @@ struct Refused {
 // The device is to go on in a new process, in which nothing has run.
 struct Begin {};
 struct Beat {};
+// Of the request that follows, or of the one that is answered by what follows: from 1, one more each
+// time.
+struct Number {
+  std::uint64_t number = 0;
+};
 // There is no more to be asked; or, of a node's compilers, no more to be had.
 struct Over {
   std::string why;
@@ -57,8 +63,8 @@ struct CompileFailed {
   std::uint64_t number = 0;
   kernel::CompileFailure failure;
 };
-using Message =
-    std::variant<Hello, Welcome, Refused, Begin, Beat, Over, Compile, CompileDone, CompileFailed>;
+using Message = std::variant<Hello, Welcome, Refused, Begin, Beat, Over, Number, Compile,
+                             CompileDone, CompileFailed>;
 
 std::string encode(const Message& message);
 std::expected<Message, std::string> decode(const worker::Frame& frame);

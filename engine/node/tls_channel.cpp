@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <utility>
 
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -157,30 +158,39 @@ std::expected<void, TlsChannel::Failure> TlsChannel::shake_hands(Milliseconds de
   return {};
 }
 
-// Of what TLS has to send. The mutex is held, or there is one thread.
-std::expected<void, std::string> TlsChannel::flush(Milliseconds patience) {
+// Of what TLS has to send, as much as the socket takes now. True if that is all. The mutex is held, or
+// there is one thread.
+std::expected<bool, std::string> TlsChannel::push() {
   BIO* const out = SSL_get_wbio(tls_.get());
   const std::size_t before = unsent_.size();
   const std::size_t pending = BIO_ctrl_pending(out);
   unsent_.resize(before + pending);
   if (pending > 0) BIO_read(out, unsent_.data() + before, static_cast<int>(pending));
-  std::size_t at = 0;
-  for (Milliseconds waited{0}; at < unsent_.size();) {
-    const ssize_t sent = ::send(socket_, unsent_.data() + at, unsent_.size() - at, MSG_NOSIGNAL);
-    if (sent >= 0) {
-      at += static_cast<std::size_t>(sent);
-      waited = Milliseconds(0);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return std::unexpected(reason_of_system(errno));
+  while (!unsent_.empty()) {
+    const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    if (sent >= 0)
+      unsent_.erase(0, static_cast<std::size_t>(sent));
+    else if (errno == EAGAIN)
+      return false;
+    else if (errno != EINTR)
+      return std::unexpected(reason_of_system(errno));
+  }
+  return true;
+}
+
+// All of it.
+std::expected<void, std::string> TlsChannel::flush(Milliseconds patience) {
+  Milliseconds waited{0};
+  for (std::size_t left = 0;;) {
+    const auto all = push();
+    if (!all) return std::unexpected(all.error());
+    if (*all) return {};
+    if (unsent_.size() != std::exchange(left, unsent_.size())) waited = Milliseconds(0);
     if (waited >= patience) return std::unexpected("it takes nothing any more");
     const Milliseconds look = std::min(kSendLook, patience - waited);
     pollfd end{socket_, POLLOUT, 0};
     if (poll(&end, 1, static_cast<int>(look.count())) == 0) waited += look;
   }
-  unsent_.clear();
-  return {};
 }
 
 // Into TLS, after a wait of at most `most`. False if nothing has come.
@@ -212,9 +222,23 @@ std::expected<void, std::string> TlsChannel::send(std::string_view bytes, Millis
   return {};
 }
 
+std::expected<void, std::string> TlsChannel::offer(std::string_view bytes) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return {};
+  auto all = push();
+  if (all && *all) {
+    ERR_clear_error();
+    if (SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) <= 0)
+      return std::unexpected(reason_of_tls());
+    all = push();
+  }
+  if (!all) return std::unexpected(all.error());
+  return {};
+}
+
 std::expected<bool, std::string> TlsChannel::receive(std::string& bytes, Milliseconds most) {
   std::array<char, kRecord> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): TLS fills it
-  for (;;) {
+  for (bool moved = false;;) {
     {
       const std::lock_guard lock(mutex_);
       ERR_clear_error();
@@ -230,8 +254,10 @@ std::expected<bool, std::string> TlsChannel::receive(std::string& bytes, Millise
       if (why != SSL_ERROR_WANT_READ) return std::unexpected(reason_of_tls());
     }
     const auto came = fetch(most);
-    if (!came || !*came) return came;
+    if (!came) return came;
+    if (!*came) return moved;
     // What came may be a part of a record.
+    moved = true;
     most = Milliseconds(0);
   }
 }

@@ -41,7 +41,11 @@ class TlsChannel {
   // Sends all of it. Gives up when nothing has moved for `patience`. After an error the channel is
   // of no use any more.
   std::expected<void, std::string> send(std::string_view bytes, Milliseconds patience);
-  // Appends what has come, after a wait of at most `most`. False if nothing has.
+  // The same for at most a record of TLS, but it waits for nothing. Where another thread sends, or
+  // the socket takes nothing now, these bytes are left out.
+  std::expected<void, std::string> offer(std::string_view bytes);
+  // Appends what has come, after a wait of at most `most`. False if nothing has; true also where it
+  // is a part of a record, and nothing can be appended yet.
   std::expected<bool, std::string> receive(std::string& bytes, Milliseconds most);
   // From any thread: whoever waits here, or comes later, is told that it is cut.
   void cut();
@@ -53,6 +57,7 @@ class TlsChannel {
   TlsChannel(int socket, Side side, const Key& key);
   std::expected<void, Failure> shake_hands(Milliseconds deadline);
   std::expected<void, std::string> flush(Milliseconds patience);
+  std::expected<bool, std::string> push();
   std::expected<bool, std::string> fetch(Milliseconds most);
 
   int socket_;

@@ -62,4 +62,17 @@ std::string gain_text(std::optional<double> parent_us, std::optional<double> us)
   return fmt::format("{:+.1f}%", 100 * (1 - *us / *parent_us));
 }
 
+std::string rate_text(int trials, double seconds) {
+  constexpr double kFew = 0.1;
+  const double rate = trials / seconds;
+  return rate >= kFew ? fmt::format("{:.1f}/s", rate) : format_seconds(seconds / trials) + " each";
+}
+
+std::string format_seconds(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 6000) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
+}
+
 }  // namespace fa_tune::report

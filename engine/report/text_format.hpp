@@ -28,6 +28,11 @@ nlohmann::ordered_json interval_json(const Interval& interval);
 // "96"; "-" for a count that is not known, which rows keep as -1.
 std::string count_text(int count);
 
+// "8.3/s", or "12 s each" where there are few.
+std::string rate_text(int trials, double seconds);
+// "95 s", "12m 05s": for people.
+std::string format_seconds(double seconds);
+
 // The part of the parent's time that was saved: "+20.0%" for 80 us after 100; "-" where either is
 // missing.
 std::string gain_text(std::optional<double> parent_us, std::optional<double> us);

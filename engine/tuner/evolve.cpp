@@ -14,6 +14,7 @@
 #include "engine/tuner/loop/proposer.hpp"
 #include "engine/tuner/loop/run_options.hpp"
 #include "engine/tuner/loop/search_loop.hpp"
+#include "engine/tuner/loop/status_log.hpp"
 #include "engine/tuner/trial/plain_kernel.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/fault_point.hpp"
@@ -68,11 +69,12 @@ class Evolution {
         compiler_(compiler),
         store_(store),
         options_(options),
-        listener_(listener),
+        status_(store, roster_, options, listener),
         stop_(stop),
         pool_(compiler, options.jobs, [this] { queue_.wake(); }),
         policy_(options.policy),
         usable_(devices_) {
+    for (const device::Device* device : devices_) roster_.add(*device);
     if (options.supply != nullptr) options.supply->on_arrival([this] { queue_.wake(); });
     if (options.compilers == nullptr) return;
     options.compilers->on_arrival([this](int size) { pool_.grow(size); });
@@ -107,14 +109,16 @@ class Evolution {
  private:
   void go() {
     begin();
+    status_.begin(result_.run);
     search();
     fault_point("search_over");
     if (proposer_) proposer_->end(result_.interrupted ? "interrupted" : "the search is over");
     result_.finals_left = !options_.finals;
     if (goes_on() && options_.finals) {
-      on_a_device([this](device::Device& device) {
+      status_.enter("finals");
+      on_a_device("finals", [this](device::Device& device) {
         const bool held = run_finals(task_, device, pool_, options_.emulator, store_, result_.run,
-                                     seed_, options_.final_suites, listener_, stop_);
+                                     seed_, options_.final_suites, status_, stop_);
         result_.interrupted = !held && !device.lost();
       });
     }
@@ -123,6 +127,7 @@ class Evolution {
     store_.record_insights(
         result_.run,
         report::insight_rows(report::insights_of(store_, result_.run), to_text(info_.times)));
+    status_.enter("over");
     const bool done = goes_on() && !result_.finals_left;
     store_.set_run_state(result_.run, done ? "done" : "interrupted");
   }
@@ -133,11 +138,15 @@ class Evolution {
 
   // Has a device that is left do it, and another from the beginning where that one is lost over it.
   // Where none is left the run ends as one that can be resumed.
-  void on_a_device(const std::function<void(device::Device&)>& work) {
+  void on_a_device(const std::string& what, const std::function<void(device::Device&)>& work) {
     for (;;) {
-      while (!usable_.empty() && !usable_.front()->ready()) usable_.erase(usable_.begin());
+      while (!usable_.empty() && !usable_.front()->ready()) {
+        roster_.lose(*usable_.front(), usable_.front()->lost_because());
+        usable_.erase(usable_.begin());
+      }
       if (usable_.empty() && options_.supply != nullptr) {
-        usable_ = wait_for_devices(*options_.supply, queue_, listener_, stop_);
+        usable_ = wait_for_devices(*options_.supply, queue_, status_, stop_);
+        for (const device::Device* device : usable_) roster_.add(*device);
         devices_.insert(devices_.end(), usable_.begin(), usable_.end());
       }
       if (usable_.empty()) {
@@ -145,6 +154,7 @@ class Evolution {
         return;
       }
       device::Device& device = *usable_.front();
+      const DeviceRoster::Work at_work(roster_, device, what);
       try {
         work(device);
       } catch (const DeviceGone&) {
@@ -161,7 +171,7 @@ class Evolution {
     filter.limit = 1;
     const auto ranked = store_.best(filter);
     if (ranked.empty()) return;
-    listener_.on_wait("the known best");
+    status_.on_wait("the known best");
     try {
       result_.known_best = compare_known_best(task_, device, pool_, ranked.front(), seed_);
     } catch (const MachineError& error) {
@@ -230,9 +240,9 @@ class Evolution {
   // Once a run, before anything is known that shortens deadlines.
   void time_plain(gate::TruthCache& truth) {
     if (stop_ || store_.plain_kernel(result_.run)) return;
-    if (task_.problem->plain_kernel() != nullptr) listener_.on_wait("the plain kernel");
+    if (task_.problem->plain_kernel() != nullptr) status_.on_wait("the plain kernel");
     std::optional<db::PlainKernelRow> plain;
-    on_a_device([&](device::Device& device) {
+    on_a_device("the plain kernel", [&](device::Device& device) {
       plain = time_plain_kernel(task_, device, pool_, truth, TrialSeeds::of(seed_).timing);
     });
     if (!plain) return;
@@ -257,11 +267,12 @@ class Evolution {
                      .truth = truth,
                      .store = store_,
                      .options = options_,
-                     .listener = listener_,
+                     .listener = status_,
                      .stop = stop_,
                      .strategy = *strategy,
                      .proposer = proposer_.get(),
-                     .supply = options_.supply},
+                     .supply = options_.supply,
+                     .roster = roster_},
                     result_.run, policy_, seed_);
     const auto before = joules_of(devices_);
     loop.run();
@@ -287,7 +298,8 @@ class Evolution {
   kernel::Compiler& compiler_;
   db::Store& store_;
   const EvolveOptions& options_;
-  EvolveListener& listener_;
+  DeviceRoster roster_;
+  StatusLog status_;
   const std::atomic<bool>& stop_;
   TaskQueue queue_;
   kernel::CompilePool pool_;

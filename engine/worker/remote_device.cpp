@@ -32,6 +32,7 @@ class RemoteDevice final : public device::Device {
 
   const device::DeviceInfo& info() const override { return worker_.info(); }
   bool lost() const override { return worker_.lost(); }
+  std::string lost_because() const override { return worker_.lost_because(); }
   bool apart() const override { return true; }
   bool over_network() const override { return over_network_; }
   std::span<const device::Fault> deaths() const override { return worker_.deaths(); }

@@ -54,6 +54,10 @@ class WorkerSession {
   // Whether it has ended by itself since it was last asked; and how.
   virtual bool ended() = 0;
   virtual WorkerTrouble settle() = 0;
+  // What it means that it answered what it was not asked.
+  virtual WorkerTrouble babbled(const std::string& what) {
+    return {WorkerTrouble::Kind::babbled, what};
+  }
 };
 
 // A worker that is a process of this machine. Nothing that it does can make a call last longer than

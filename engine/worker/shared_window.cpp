@@ -43,9 +43,14 @@ void Window::map() {
   begin_ = static_cast<std::byte*>(begin);
 }
 
-Window::~Window() {
+Window::~Window() { give_back(); }
+
+void Window::give_back() {
+  if (begin_ == nullptr) return;
   munmap(begin_, kBytes);
   close(file_);
+  begin_ = nullptr;
+  file_ = -1;
 }
 
 }  // namespace fa_tune::worker

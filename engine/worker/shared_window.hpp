@@ -22,6 +22,9 @@ class Window {
 
   std::span<std::byte> bytes() const { return {begin_, kBytes}; }
   int file() const { return file_; }
+  // Its memory, where there will be no more worker: a search may lose many. Nothing but its end may
+  // follow.
+  void give_back();
 
  private:
   void map();

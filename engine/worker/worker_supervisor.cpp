@@ -22,7 +22,7 @@ bool has_handles(const message::Request& request) {
 
 }  // namespace
 
-WorkerSupervisor::WorkerSupervisor(RemoteOptions options, const Window& window)
+WorkerSupervisor::WorkerSupervisor(RemoteOptions options, Window& window)
     : options_(std::move(options)), window_(window) {
   if (auto trouble = start()) throw MachineError("the worker: " + *trouble);
 }
@@ -77,7 +77,8 @@ std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
   if (const auto* failed = std::get_if<message::Failed>(&*answer)) {
     if (failed->whose != message::Failed::Whose::own) message::throw_failed(*failed);
     // A mistake of the worker's own, over a stranger's kernel: as good as a crash.
-    return std::unexpected(babbled("it failed: " + failed->text, doing));
+    return std::unexpected(
+        ended({WorkerTrouble::Kind::babbled, "it failed: " + failed->text}, doing));
   }
   return std::move(*answer);
 }
@@ -140,6 +141,7 @@ void WorkerSupervisor::restart() {
 }
 
 void WorkerSupervisor::set_aside(const std::string& because) {
+  reason_ = because;
   lost_because_ = fmt::format("{} is set aside: {}", info_.id, because);
   log_warning("{}", lost_because_);
 }
@@ -150,6 +152,7 @@ device::Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* 
   if (trouble.kind == WorkerTrouble::Kind::gone) {
     gone_ = true;
     set_aside(trouble.text);
+    window_.give_back();
     return lost_fault();
   }
   if (trouble.kind == WorkerTrouble::Kind::stuck) set_aside(trouble.text);

@@ -23,10 +23,11 @@ class WorkerSupervisor {
 
   // Starts the first, with `window` as its file 3. Throws what it throws when it opens the device,
   // and MachineError where it cannot be started. The window must outlive it.
-  WorkerSupervisor(RemoteOptions options, const Window& window);
+  WorkerSupervisor(RemoteOptions options, Window& window);
 
   const device::DeviceInfo& info() const { return info_; }
   bool lost() const { return !lost_because_.empty(); }
+  const std::string& lost_because() const { return reason_; }
   device::Fault lost_fault() const { return {device::FaultKind::device_lost, lost_because_}; }
   std::span<const device::Fault> deaths() const { return deaths_; }
 
@@ -46,7 +47,9 @@ class WorkerSupervisor {
     auto answer = answer_to(request, deadline, doing);
     if (!answer) return std::unexpected(std::move(answer.error()));
     if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
-    return std::unexpected(babbled("it answered another question", doing));
+    device::Fault fault = ended(session_->babbled("it answered another question"), doing);
+    throw_if_disturbed();
+    return std::unexpected(std::move(fault));
   }
   // Throws if what comes now says nothing of a kernel: MachineError if the last worker to end was
   // killed from outside, DeviceGone if the machine that it was on is gone.
@@ -63,18 +66,16 @@ class WorkerSupervisor {
   void restart();
   void set_aside(const std::string& because);
   device::Fault ended(const WorkerTrouble& trouble, const char* doing);
-  device::Fault babbled(const std::string& what, const char* doing) {
-    return ended({WorkerTrouble::Kind::babbled, what}, doing);
-  }
 
   RemoteOptions options_;
-  const Window& window_;
+  Window& window_;
   device::DeviceInfo info_;
   std::unique_ptr<WorkerSession> session_;
   int generation_ = 0;
   std::vector<device::Fault> deaths_;
-  std::string lost_because_;
-  bool gone_ = false;  // and not at a fault of its own
+  std::string lost_because_;  // with the device's name
+  std::string reason_;        // without
+  bool gone_ = false;         // and not at a fault of its own
 };
 
 }  // namespace fa_tune::worker

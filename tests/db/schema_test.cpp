@@ -35,6 +35,7 @@ TEST_CASE("an older schema is read as if it were new, and the file stays as it w
     CHECK(store.trials(1)[0].finding == "compile_error");
     CHECK(store.trials(1)[0].outcome == Outcome::failed);
     CHECK(store.insights(1).empty());
+    CHECK_FALSE(store.status(1).has_value());
     CHECK(store.proposer_messages(1).empty());
     CHECK_THROWS_AS(store.begin_run(a_run()), UserError);
     CHECK_THROWS_AS(store.set_run_state(1, "interrupted"), UserError);

@@ -254,6 +254,24 @@ TEST_CASE("a final figure takes the row and leaves the screen's beside it") {
   CHECK_THROWS_AS(store.record_final(id, {0, 0, 0}, {}), std::logic_error);
 }
 
+TEST_CASE("a run's status is that which was written last, and stays") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t one = store.begin_run(a_run()), other = store.begin_run(a_run());
+  CHECK_FALSE(store.status(one).has_value());
+  store.record_status(one, {"t1", R"({"phase":"search"})"});
+  store.record_status(one, {"t2", R"({"phase":"finals"})"});
+  CHECK(store.status(one)->at == "t2");
+  CHECK(store.status(one)->status_json == R"({"phase":"finals"})");
+  CHECK_FALSE(store.status(other).has_value());
+  // What a live engine writes another process reads.
+  CHECK(Store(folder / "a.db", Store::Mode::read).status(one)->at == "t2");
+  CHECK_THROWS_AS(store.record_status(one, {"t3", "no JSON"}), std::logic_error);
+  CHECK_THROWS_AS(store.record_status(99, {"t3", "{}"}), std::logic_error);
+  CHECK(store.status(one)->at == "t2");
+  CHECK_THROWS(change(folder / "a.db", "DELETE FROM run_status"));
+}
+
 TEST_CASE("attempts without a trial are what a run was at when it died") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);

@@ -114,6 +114,7 @@ std::vector<node::message::Message> sample_node_messages() {
           Begin{},
           Beat{},
           Over{"why"},
+          Number{7},
           Compile{7, sample_request()},
           CompileDone{7, sample_compiled()},
           CompileFailed{8, {"error", "log", false}}};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A search with devices of nodes, all on this machine: by one from the start, by two that are both killed while a
-# third comes, with none left for a while or for good. The trials are those of a search without nodes. Strangers on the
+# third comes, with none left for a while or for good, and with the engine killed. The trials are those of a search without nodes. Strangers on the
 # port, another key, another kind of device and another build get nothing.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
@@ -53,6 +53,21 @@ check 'two nodes: the loss is told' contains two.err 'n2/emulator:l4 is set asid
 devices two.db >"$work/devices"
 check 'two nodes: who comes later is used' contains "$work/devices" n3/emulator:l4
 
+# A node that is stopped says nothing, though its connection stands. Its trial goes to another after the silence.
+listen stopped "${small[@]}"
+lend n1 --device emulator:l4 --wait 1
+until_trials stopped.db 4
+kill -STOP "$lent"
+silent=$lent
+lend n2 --device emulator:l4
+status_of "$engine"
+kill -CONT "$silent"
+check "stopped: succeeds (its words: $(tail -n 1 stopped.err))" equal "$status" 0
+check 'stopped: the same trials' equal "$(fingerprint stopped.db)" "$expected"
+check 'stopped: the silence is told' contains stopped.err 'n1/emulator:l4 is set aside: node n1 is gone: it says nothing for 15000 ms'
+status_of "$lent"
+check 'stopped: the other ends with the search' equal "$status" 0
+
 # None left; then one comes.
 listen none "${small[@]}"
 lend n1 --device emulator:l4
@@ -76,6 +91,32 @@ check 'none comes: the way on is told' contains over.err '--resume 1 --listen 12
 try "$program" evolve --db over.db --resume 1 --device emulator:l4 --no-finals
 check 'none comes: resumed without nodes it succeeds' equal "$status" 0
 check 'none comes: the same trials' equal "$(fingerprint over.db)" "$expected"
+
+# The engine killed: its nodes wait for it as long as they are told to. One that is resumed takes others, and those that
+# still wait.
+listen killed "${small[@]}"
+lend n1 --device emulator:l4 --wait 1
+short=$lent
+lend n2 --device emulator:l4 --wait 100
+long=$lent
+until_trials killed.db 6
+kill -KILL "$engine"
+wait "$engine" || true
+status_of "$short"
+check 'engine killed: a node ends when it has waited' equal "$status" 3
+check 'engine killed: and says so' contains n1.err "the engine at $where is gone"
+check 'engine killed: another waits' kill -0 "$long"
+"$program" evolve --db killed.db --resume 1 --no-finals --listen "$where" --key key >killed.out 2>killed.err &
+engine=$!
+all+=("$engine")
+lend n3 --device emulator:l4
+status_of "$engine"
+check "engine killed: resumed with nodes it succeeds (its words: $(tail -n 1 killed.err))" equal "$status" 0
+check 'engine killed: the same trials' equal "$(fingerprint killed.db)" "$expected"
+for each in "$long" "$lent"; do
+  status_of "$each"
+  check 'engine killed: both nodes end with the resumed one' equal "$status" 0
+done
 
 # Nodes that the search starts itself.
 try "$program" evolve "${small[@]}" --db started.db --listen 127.0.0.1:0 --key key \
@@ -154,9 +195,10 @@ try "$program" node --connect "$where" --key key --name n2 --device emulator:h10
 check 'another kind of device: refused' equal "$status" 2
 check 'another kind of device: told' contains "$work/err" 'the run has emulated NVIDIA L4'
 cp "$program" another && echo >>another
-try ./another node --connect "$where" --key key --name n3 --device emulator:l4
+try ./another node --connect "$where" --key key --name n3 --device 'emulator:l4*2'
 check 'another build: refused' equal "$status" 2
 check 'another build: told' contains "$work/err" 'another build of fa-tune'
+check 'another build: told once, for all connections of the node' equal "$(grep -c 'node n3 is refused' guarded.err)" 1
 kill -INT "$engine"
 status_of "$engine"
 check "guarded: goes on to its end (its words: $(tail -n 1 guarded.err))" equal "$status" 130

@@ -15,7 +15,7 @@ namespace {
 
 const std::pair<const char*, std::vector<const char*>> kGroups[] = {
     {"Find a fast kernel", {"init", "evolve", "node", "finals", "space", "replay"}},
-    {"See what was found", {"best", "show", "lineage", "failures", "insights", "report"}},
+    {"See what was found", {"best", "show", "status", "lineage", "failures", "insights", "report"}},
     {"Understand a kernel", {"profile", "ablate", "emulate"}},
     {"Use a kernel", {"export", "portfolio", "verify", "bench", "check"}},
     {"Keep house", {"db", "merge", "gate", "doctor", "completion", "manual"}}};

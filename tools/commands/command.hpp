@@ -29,6 +29,7 @@ void add_failures(CLI::App& app, Action& action);
 void add_insights(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);

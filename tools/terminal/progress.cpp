@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include <fmt/core.h>
 
+#include "engine/report/run_overview.hpp"
+#include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 
@@ -18,13 +21,8 @@ constexpr int kEvery = 20;
 // As often as an eye sees.
 constexpr std::chrono::milliseconds kTick{200};
 
-double seconds_left(const tuner::EvolveOptions& options, const tuner::RunCounts& counts) {
-  const double each = counts.trials > 0 ? counts.seconds / counts.trials : 0;
-  double left = 1e18;
-  if (options.trials) left = each * (*options.trials - counts.trials);
-  if (options.seconds) left = std::min(left, *options.seconds - counts.seconds);
-  return left;
-}
+using report::format_seconds;
+using report::rate_text;
 
 std::string line_of(const RunStatus& status) {
   const std::string of = status.of ? fmt::format("/{}", *status.of) : "";
@@ -38,6 +36,9 @@ std::string line_of(const RunStatus& status) {
   if (status.seconds > 0)
     line += fmt::format("  {}  {} left", rate_text(status.trials, status.seconds),
                         format_seconds(status.left_s.value_or(0)));
+  if (status.nodes > 0 || status.lost > 0)
+    line +=
+        fmt::format("  nodes {}  devices {}  lost {}", status.nodes, status.devices, status.lost);
   return line;
 }
 
@@ -83,7 +84,8 @@ void Progress::on_trial(const db::TrialRow& /*trial*/, const tuner::RunCounts& c
     status_.failed = counts.failed;
     status_.duplicate = counts.duplicate;
     status_.seconds = counts.seconds;
-    status_.left_s = seconds_left(options_, counts);
+    status_.left_s =
+        report::seconds_left(options_.trials, options_.seconds, counts.trials, counts.seconds);
     if (counts.best) {
       const double us = counts.best->screen_time->us.value;
       better = !status_.best_us || us < *status_.best_us;
@@ -104,6 +106,24 @@ void Progress::on_trial(const db::TrialRow& /*trial*/, const tuner::RunCounts& c
     live_->draw();
   else if (better || fresh_ % kEvery == 0)
     write_line(line_of(now));
+}
+
+void Progress::on_devices(const std::vector<tuner::DeviceStanding>& devices) {
+  using State = tuner::DeviceStanding::State;
+  std::set<std::string> nodes;
+  int there = 0;
+  int lost = 0;
+  for (const tuner::DeviceStanding& each : devices) {
+    if (each.state == State::lost) ++lost;
+    if (each.state != State::idle && each.state != State::working) continue;
+    ++there;
+    if (const std::size_t slash = each.device.rfind('/'); slash != std::string::npos)
+      nodes.insert(each.device.substr(0, slash));
+  }
+  const std::lock_guard lock(mutex_);
+  status_.nodes = static_cast<int>(nodes.size());
+  status_.devices = there;
+  status_.lost = options_.supply == nullptr ? 0 : lost;
 }
 
 void Progress::on_final_step(const std::string& step, int done, int of) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/tuner/loop/evolve_options.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -25,6 +26,7 @@ class Progress : public tuner::EvolveListener {
 
   void on_wait(const std::string& what) override;
   void on_trial(const db::TrialRow& trial, const tuner::RunCounts& counts) override;
+  void on_devices(const std::vector<tuner::DeviceStanding>& devices) override;
   void on_final_step(const std::string& step, int done, int of) override;
   void on_final(const db::TrialRow& trial, int done, int of) override;
 

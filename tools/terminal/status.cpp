@@ -7,8 +7,13 @@
 
 #include <fmt/core.h>
 
+#include "engine/report/text_format.hpp"
+
 namespace fa_tune::terminal {
 namespace {
+
+using report::format_seconds;
+using report::rate_text;
 
 // A part of the line in its forms, the longest first. The last may be nothing.
 struct Part {
@@ -20,13 +25,14 @@ struct Part {
 };
 
 namespace place {
-enum Index : std::uint8_t { bar, count, outcomes, best, rate, left, waits, places };
+enum Index : std::uint8_t { bar, count, outcomes, best, rate, left, devices, waits, places };
 }
 
 // Whose next form is taken, one after the other, until all fits.
-constexpr std::array kShortened = {place::best, place::bar,      place::outcomes, place::waits,
-                                   place::best, place::rate,     place::bar,      place::outcomes,
-                                   place::left, place::outcomes, place::waits,    place::best};
+constexpr std::array kShortened = {
+    place::best, place::bar,      place::outcomes, place::waits,    place::devices,
+    place::best, place::rate,     place::bar,      place::outcomes, place::devices,
+    place::left, place::outcomes, place::devices,  place::waits,    place::best};
 
 // Waits that are over at once are not worth a word.
 constexpr double kShortWait = 2;
@@ -97,6 +103,18 @@ Part best_part(const RunStatus& status) {
            {}}};
 }
 
+Part devices_part(const RunStatus& status) {
+  if (status.nodes == 0 && status.lost == 0) return {{{}}};
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  const std::string nodes = counted(status.nodes, "node");
+  const std::string devices = counted(status.devices, "device");
+  if (status.lost == 0) return {{{{nodes + " " + devices}}, {{devices}}, {}}};
+  const Piece lost{fmt::format(" {} lost", status.lost), Color::bad};
+  return {{{{nodes + " " + devices}, lost}, {{devices}, lost}, {lost}, {}}};
+}
+
 Part waits_part(const RunStatus& status) {
   if (status.waits_for.empty() && !status.step) return {{{}}};
   std::string since = status.waits_s >= kShortWait ? format_seconds(status.waits_s) : "";
@@ -131,25 +149,13 @@ Line status_line(const RunStatus& status, std::size_t columns) {
   parts[place::left] = !status.step && status.left_s
                            ? Part{{{{format_seconds(*status.left_s) + " left"}}, {}}}
                            : Part{{{}}};
+  parts[place::devices] = devices_part(status);
   parts[place::waits] = waits_part(status);
   for (const place::Index each : kShortened) {
     if (columns_of(joined(parts)) <= columns) break;
     parts[each].shorten();
   }
   return cut(joined(parts), columns);
-}
-
-std::string rate_text(int trials, double seconds) {
-  constexpr double kFew = 0.1;
-  const double rate = trials / seconds;
-  return rate >= kFew ? fmt::format("{:.1f}/s", rate) : format_seconds(seconds / trials) + " each";
-}
-
-std::string format_seconds(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::lround(std::max(0.0, seconds)));
-  if (whole < 100) return fmt::format("{} s", whole);
-  if (whole < 6000) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
-  return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace fa_tune::terminal

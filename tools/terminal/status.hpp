@@ -20,6 +20,11 @@ struct RunStatus {
   std::string beside;               // and what that is
   double seconds = 0;               // of the search so far
   std::optional<double> left_s;
+  // Of nodes, where the search has any: how many are there, with how many devices, and how many
+  // devices were lost.
+  int nodes = 0;
+  int devices = 0;
+  int lost = 0;
   // What the run waits for: compilers, the device, ...
   std::string waits_for;
   double waits_s = 0;
@@ -34,11 +39,5 @@ struct RunStatus {
 
 // What of it fits into `columns`: what matters least is left out first.
 Line status_line(const RunStatus& status, std::size_t columns);
-
-// "8.3/s", or "12 s each" where there are few.
-std::string rate_text(int trials, double seconds);
-
-// "95 s", "12m 05s": for people.
-std::string format_seconds(double seconds);
 
 }  // namespace fa_tune::terminal

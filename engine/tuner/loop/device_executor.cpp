@@ -148,7 +148,8 @@ void DeviceExecutor::run(std::size_t slot, device::Device& device) {
     try {
       device.note_incumbent(incumbent_us_);
       if (taken->not_in) device.renew();
-      const Attempt ended = attempt_once(device, [&] { job.work(device, slot); });
+      Attempt ended = attempt_once(device, [&] { job.work(device, slot); });
+      if (device.lost()) ended.lost_because = device.lost_because();
       {
         const std::lock_guard lock(mutex_);
         times_.busy_ms += busy.milliseconds();

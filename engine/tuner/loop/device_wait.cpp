@@ -18,6 +18,7 @@ std::vector<device::Device*> wait_for_devices(device::DeviceSupply& supply, Task
   listener.on_wait(supply.awaited());
   for (const Stopwatch watch; !stop && watch.milliseconds() < patience.count();) {
     queue.run_pending(kLook);
+    listener.on_wait(supply.awaited());
     if (auto arrived = supply.take_arrived(); !arrived.empty()) return arrived;
   }
   return {};

@@ -11,6 +11,7 @@
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/tuner/loop/breakdown.hpp"
+#include "engine/tuner/loop/device_roster.hpp"
 #include "engine/tuner/loop/warm_start.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
 
@@ -91,6 +92,8 @@ class EvolveListener {
   // The run has nothing to do until that is done: "compilers", "the device", ... It may say so again.
   virtual void on_wait(const std::string& /*what*/) {}
   virtual void on_trial(const db::TrialRow& trial, const RunCounts& counts) = 0;
+  // How the devices stand, now that something of it has changed.
+  virtual void on_devices(const std::vector<DeviceStanding>& /*devices*/) {}
   // A step of the finals, which take a while: see FinalsListener::step. Each begins with 0 done.
   virtual void on_final_step(const std::string& /*step*/, int /*done*/, int /*of*/) {}
   virtual void on_final(const db::TrialRow& trial, int done, int of) = 0;

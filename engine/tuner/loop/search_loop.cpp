@@ -1,6 +1,7 @@
 #include "engine/tuner/loop/search_loop.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
@@ -18,19 +19,13 @@ namespace {
 // Trials handed out for each slot, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
 
+// How often a wait says how the devices stand.
+constexpr std::chrono::milliseconds kTellLook{1000};
+
 void fail_deadly(db::TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
   fail(row, charge);
   row.screen_time.reset();
-}
-
-// What a device is called in trials, beside those that there are: by its name, numbered where it is
-// not the first of that name.
-std::string name_of(const device::Device& device, std::span<device::Device* const> before) {
-  const std::string& id = device.info().id;
-  const auto same = std::ranges::count_if(
-      before, [&](const device::Device* each) { return each->info().id == id; });
-  return same == 0 ? id : fmt::format("{}#{}", id, same + 1);
 }
 
 // Adds the time until it goes.
@@ -66,7 +61,7 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
 }
 
 void SearchLoop::add_device(device::Device& device) {
-  device_names_.push_back(name_of(device, devices_));
+  device_names_.push_back(parts_.roster.add(device));
   devices_.push_back(&device);
   auto gate = std::make_unique<GateAndScreen>(parts_.task, device, parts_.truth, seeds_);
   {
@@ -116,7 +111,7 @@ void SearchLoop::run() {
     }
     if (executor_.under_way() == 0 && !awaits_compiler) break;
     parts_.listener.on_wait(executor_.under_way() > 0 ? "the device" : "compilers");
-    parts_.queue.run_pending();
+    parts_.queue.run_pending(kTellLook);
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.cancel_waiting();
@@ -318,6 +313,7 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
       Variant& variant;
       ~Leaving() { variant.unload(); }
     };
+    const DeviceRoster::Work at_work(parts_.roster, device, fmt::format("trial {}", entry.number));
     entry.variant->move_to(device);
     const Leaving leaving{*entry.variant};
     FinishedTrial gated = entry.compiled;
@@ -335,6 +331,7 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
 }
 
 void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
+  if (ended.lost_because) parts_.roster.lose(*devices_[slot], *ended.lost_because);
   // It is the twin of an earlier one, as was found out meanwhile: nothing said of it here counts.
   if (entry.finished) {
     entry.under_way = false;
@@ -356,9 +353,12 @@ void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
     entry.gated = entry.compiled;
     fail_deadly(entry.gated.row, *ended.charge);
   } else if (const auto bad = crashes_.survived(entry.number, slot); bad && executor_.alive() > 1) {
-    log_warning("{} is set aside: {} kernels in a row ended their process there, and not on {}",
-                device_names_[*bad], CrashPolicy::kMostFalseDeaths, device_names_[slot]);
+    const std::string why =
+        fmt::format("{} kernels in a row ended their process there, and not on {}",
+                    CrashPolicy::kMostFalseDeaths, device_names_[slot]);
+    log_warning("{} is set aside: {}", device_names_[*bad], why);
     executor_.retire(*bad);
+    parts_.roster.retire(*devices_[*bad], why);
   }
   entry.gated.row.device = device_names_[slot];
   entry.is_gated = true;

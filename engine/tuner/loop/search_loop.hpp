@@ -16,6 +16,7 @@
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/tuner/loop/device_executor.hpp"
+#include "engine/tuner/loop/device_roster.hpp"
 #include "engine/tuner/loop/evolve_options.hpp"
 #include "engine/tuner/loop/trial_log.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
@@ -39,6 +40,7 @@ struct SearchParts {
   search::Strategy& strategy;
   search::ProposerArm* proposer;  // may be null
   device::DeviceSupply* supply;   // of more devices; may be null
+  DeviceRoster& roster;           // gets all devices of the search
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their

@@ -15,10 +15,11 @@ namespace fa_tune::tuner {
 
 // How one attempt to run a kernel on a device ended.
 struct Attempt {
-  bool lost = false;        // the device was lost; this says nothing about the kernel
-  bool broken_off = false;  // because the process was already ending
-  std::optional<device::Fault> death = {};  // the fault that ended the process
-  std::optional<Rejection> charge = {};     // what the kernel is charged with, by CrashPolicy
+  bool lost = false;  // the device was lost; this says nothing about the kernel
+  std::optional<std::string> lost_because = {};  // of a device that is lost from then on
+  bool broken_off = false;                       // because the process was already ending
+  std::optional<device::Fault> death = {};       // the fault that ended the process
+  std::optional<Rejection> charge = {};          // what the kernel is charged with, by CrashPolicy
 
   // True if the process just ended, or hung. False for a fault that the device names, an illegal
   // address say: that proves the kernel guilty, even if it cost the process.

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include "engine/node/device_lane.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "tests/engine/node/nodes.hpp"
 #include "tests/engine/node/pairs.hpp"
+#include "tests/forwarding_device.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
@@ -156,6 +158,36 @@ TEST_CASE("a node that is gone is no fault of a kernel's") {
   CHECK_FALSE(device->renew());
   CHECK_THROWS_AS((void)device->allocate(64), DeviceGone);
   CHECK_FALSE(device->joules().has_value());
+}
+
+namespace {
+
+// Its process ends when a buffer is released, which nobody answers.
+class DiesOfRelease final : public ForwardingDevice {
+ public:
+  DiesOfRelease() : ForwardingDevice(open_emulator()) {}
+  std::span<const Fault> deaths() const override { return deaths_; }
+  void release(BufferHandle buffer) override {
+    ForwardingDevice::release(buffer);
+    if (deaths_.empty()) deaths_.push_back({FaultKind::died, "release: it was too much"});
+  }
+
+ private:
+  std::vector<Fault> deaths_;
+};
+
+}  // namespace
+
+TEST_CASE("a process that ends over what is not answered is told with the next answer") {
+  Node node([] { return std::make_unique<DiesOfRelease>(); });
+  const auto device = node.open();
+  device->release(device->allocate(64));
+  const auto outcome = counts(*device);
+  REQUIRE_FALSE(outcome.has_value());
+  CHECK(outcome.error().message == "release: it was too much");
+  REQUIRE(device->deaths().size() == 1);
+  for (int i = 0; i < 3; ++i) CHECK(counts(*device) == true);
+  CHECK(device->deaths().size() == 1);
 }
 
 TEST_CASE("an idle device whose node is gone is not ready") {

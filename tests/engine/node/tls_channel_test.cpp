@@ -1,9 +1,11 @@
 #include "engine/node/tls_channel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -52,6 +54,65 @@ TEST_CASE("what is sent on a channel comes out at its other end") {
   });
   CHECK((*engine)->send(large, 5s).has_value());
   CHECK((received(**engine, large.size()) == large));
+}
+
+TEST_CASE("a part of a record has moved something, though nothing can be read of it yet") {
+  const auto [one, other] = socket_pair();
+  const auto [third, fourth] = socket_pair();
+  auto there = std::async(std::launch::async, [socket = fourth] {
+    return TlsChannel::open(socket, TlsChannel::Side::node, key_of(1), 10s);
+  });
+  // Passes all on, from a moment on byte by byte.
+  std::atomic<bool> single{false};
+  std::jthread between([&, a = other, b = third](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd ends[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+      if (poll(ends, 2, 20) <= 0) continue;
+      for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+        char piece[4096];
+        const ssize_t got = recv(from, piece, single ? 1 : sizeof piece, MSG_DONTWAIT);
+        if (got > 0) (void)::send(to, piece, static_cast<std::size_t>(got), MSG_NOSIGNAL);
+        if (single) std::this_thread::sleep_for(5ms);
+      }
+    }
+  });
+  auto here = TlsChannel::open(one, TlsChannel::Side::engine, key_of(1), 10s);
+  auto peer = there.get();
+  REQUIRE(here.has_value());
+  REQUIRE(peer.has_value());
+  single = true;
+  REQUIRE((*peer)->send("x", 1s).has_value());
+  std::string text;
+  const auto came = (*here)->receive(text, 5s);
+  REQUIRE(came.has_value());
+  CHECK(*came);
+  CHECK(text.empty());
+  CHECK(received(**here, 1) == "x");
+  between.request_stop();
+  between.join();
+  close(other);
+  close(third);
+}
+
+TEST_CASE("what is offered goes at once, or with what is sent next, or not at all") {
+  auto [engine, node] = channels(key_of(1), key_of(1));
+  REQUIRE((*engine)->offer("one").has_value());
+  CHECK(received(**node, 3) == "one");
+  // Until the socket takes no more.
+  const Stopwatch watch;
+  const std::string large(10'000, 'y');
+  for (int i = 0; i < 5000; ++i) REQUIRE((*engine)->offer(large).has_value());
+  CHECK(watch.milliseconds() < 5000);
+  std::string all;
+  std::jthread reading([&, &node = **node] {
+    while (!all.ends_with("two") && node.receive(all, 2s).value_or(false)) {
+    }
+  });
+  REQUIRE((*engine)->send("two", 5s).has_value());
+  reading.join();
+  CHECK(all.ends_with("two"));
+  CHECK(all.size() % large.size() == 3);
+  CHECK(all.size() < 5000 * large.size());
 }
 
 TEST_CASE("without the same key neither side gets a channel") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/helpers.hpp"
+
 namespace fa_tune::test {
 
 using namespace fa_tune::terminal;
@@ -56,7 +58,11 @@ TEST_CASE("the status of a run is never wider than the terminal") {
   begun.waits_for = "the plain kernel";
   RunStatus timed = in_the_middle();
   timed.of.reset();
-  for (const RunStatus& status : {in_the_middle(), finals, begun, timed})
+  RunStatus spread = in_the_middle();
+  spread.nodes = 12;
+  spread.devices = 96;
+  spread.lost = 3;
+  for (const RunStatus& status : {in_the_middle(), finals, begun, timed, spread})
     for (std::size_t columns = 0; columns < 160; ++columns)
       CHECK(columns_of(status_line(status, columns)) <= columns);
 }
@@ -80,17 +86,17 @@ TEST_CASE("the status of a run before there is anything to tell") {
   CHECK(text(begun, 79) == "0  waits for the plain kernel");
 }
 
-TEST_CASE("few trials have a time each, in place of a rate of nothing") {
-  CHECK(rate_text(60, 30) == "2.0/s");
-  CHECK(rate_text(4, 48) == "12 s each");
-  CHECK(rate_text(1, 700) == "11m 40s each");
-}
-
-TEST_CASE("times are for people") {
-  CHECK(format_seconds(-1) == "0 s");
-  CHECK(format_seconds(99) == "99 s");
-  CHECK(format_seconds(725) == "12m 05s");
-  CHECK(format_seconds(7260) == "2h 01m");
+TEST_CASE("the status of a run with nodes counts them, their devices, and those that were lost") {
+  RunStatus status = in_the_middle();
+  status.nodes = 2;
+  status.devices = 5;
+  CHECK(has(text(status, 200), "30 s left  2 nodes 5 devices  waits for"));
+  status.nodes = status.devices = status.lost = 1;
+  CHECK(has(text(status, 200), "30 s left  1 node 1 device 1 lost  waits for"));
+  CHECK(text(status, 100) ==
+        "60/120  3 failed  best 16.47 us 14.3x  30 s left  1 device 1 lost  compilers 3 s");
+  status.nodes = status.devices = 0;
+  CHECK(has(text(status, 200), "0 nodes 0 devices 1 lost"));
 }
 
 }  // namespace fa_tune::test
