@@ -11,6 +11,7 @@ fingerprint() { "$program" db check "$1" | sed -n 's/.*fingerprint \([0-9a-f]\{6
 listen() {
   local name=$1 i
   shift
+  rm -f "$name.err" # of an earlier part of the run, with its address
   "$program" evolve --db "$name.db" --listen 127.0.0.1:0 --key key "$@" >"$name.out" 2>"$name.err" &
   engine=$!
   all+=("$engine")
