@@ -9,7 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/node/lane.hpp"
+#include "engine/node/compile_lane.hpp"
+#include "engine/node/device_lane.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
@@ -26,7 +27,7 @@ constexpr auto kTryAgain = 500ms;
 constexpr auto kLongestPause = 16 * kTryAgain;
 constexpr auto kSoon = 10s;
 
-// What all lanes of a node share, to end one that nobody needs any more.
+// What lanes of a node share, to end those that nobody needs any more.
 class Ending {
  public:
   bool begun() const { return begun_; }
@@ -37,7 +38,9 @@ class Ending {
     links_.push_back(link);
     return !begun_;
   }
-  void begin() {
+  // No lane connects any more.
+  void begin() { begun_ = true; }
+  void cut() {
     const std::lock_guard lock(mutex_);
     begun_ = true;
     begins_.notify_all();
@@ -69,15 +72,15 @@ Lane::End connect(const AgentOptions& options, Lane& lane, const message::Hello&
     return {denied ? How::refused : How::lost, std::move(channel.error().why), false, denied};
   }
   const auto link = std::make_shared<Link>(std::move(*channel));
-  return ending.use(link) ? lane.serve(*link, hello) : Lane::End{How::lost, "it is not needed"};
+  return ending.use(link) ? lane.serve(link, hello) : Lane::End{How::lost, "it is not needed"};
 }
 
-// One device's connections to the engine, one after the other.
-Lane::End serve_lane(const AgentOptions& options, const std::string& device, message::Role role,
-                     Ending& ending) {
+// A lane's connections to the engine, one after the other. `what` it lends, for messages.
+Lane::End serve_lane(const AgentOptions& options, Lane& lane, const message::Hello& hello,
+                     const std::string& what, Ending& ending) {
   using How = Lane::End::How;
-  Lane lane([&] { return options.open(device); }, options.patience);
-  const message::Hello hello{message::build_of_this_program(), options.name, device, role};
+  // The other connection of the first device says the same.
+  const bool tells = hello.role != message::Role::reference;
   bool known = false;  // the engine has had the same key
   auto pause = kTryAgain;
   for (auto until = Clock::now() + options.wait;;) {
@@ -85,11 +88,14 @@ Lane::End serve_lane(const AgentOptions& options, const std::string& device, mes
     Lane::End end = connect(options, lane, hello, ending);
     // What looks like another key then was spoilt on its way.
     if (known && end.denied) end.how = How::lost;
+    if (end.how == How::refused && tells)
+      log_warning("{} is refused: {}", what, printable(end.why, kLongestReason));
+    if (end.how == How::failed) log_warning("{} has failed: {}", what, end.why);
+    if (end.how == How::over) ending.begin();
     if (end.how != How::lost || ending.begun()) return end;
     if (end.welcomed) {
-      // The other connection of the first device says so too.
-      if (role == message::Role::trials)
-        log_warning("{}: the engine at {} is gone: {}", device, to_text(options.engine), end.why);
+      if (tells)
+        log_warning("{}: the engine at {} is gone: {}", what, to_text(options.engine), end.why);
       known = true;
       until = Clock::now() + options.wait;
       pause = Clock::now() - began < kSoon ? std::min(2 * pause, kLongestPause) : kTryAgain;
@@ -103,30 +109,47 @@ Lane::End serve_lane(const AgentOptions& options, const std::string& device, mes
 
 std::string serve_engine(const AgentOptions& options) {
   using How = Lane::End::How;
+  message::Hello hello;
+  hello.build = message::build_of_this_program();
+  hello.node = options.name;
   Ending ending;
-  const auto begin = [&](const std::string& device, message::Role role) {
-    return std::async(std::launch::async, [&options, &ending, device, role] {
-      return serve_lane(options, device, role, ending);
+  const auto serve_device = [&](const std::string& device, message::Role role) {
+    hello.device = device;
+    hello.role = role;
+    return std::async(std::launch::async, [&options, &ending, hello] {
+      DeviceLane lane([&] { return options.open(hello.device); }, options.patience);
+      return serve_lane(options, lane, hello, hello.device, ending);
     });
   };
-  const auto reference = begin(options.devices.front(), message::Role::reference);
   std::vector<std::future<Lane::End>> lanes;
   for (const std::string& device : options.devices)
-    lanes.push_back(begin(device, message::Role::trials));
-  std::vector<Lane::End> ends;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    ends.push_back(lanes[i].get());
-    if (ends.back().how == How::refused)
-      log_warning("{} is refused: {}", options.devices[i],
-                  printable(ends.back().why, kLongestReason));
+    lanes.push_back(serve_device(device, message::Role::trials));
+  // Besides, for as long as there is a device.
+  std::vector<std::future<Lane::End>> others;
+  if (!options.devices.empty())
+    others.push_back(serve_device(options.devices.front(), message::Role::reference));
+  if (options.compiler != nullptr) {
+    hello.device.clear();
+    hello.role = message::Role::compilers;
+    hello.jobs = static_cast<std::uint32_t>(options.jobs);
+    hello.compiler = options.compiler->version();
+    hello.headers = options.compiler->headers();
+    (options.devices.empty() ? lanes : others)
+        .push_back(std::async(std::launch::async, [&options, &ending, hello] {
+          CompileLane lane(*options.compiler, options.jobs, options.patience);
+          return serve_lane(options, lane, hello, "compiling", ending);
+        }));
   }
-  ending.begin();
-  reference.wait();
+  std::vector<Lane::End> ends;
+  for (auto& each : lanes) ends.push_back(each.get());
+  ending.cut();
+  for (auto& each : others) each.wait();
   const auto found = [&](How how) { return std::ranges::find(ends, how, &Lane::End::how); };
   if (const auto over = found(How::over); over != ends.end()) return over->why;
   const std::string engine = "the engine at " + to_text(options.engine);
+  if (const auto failed = found(How::failed); failed != ends.end()) throw MachineError(failed->why);
   if (const auto refused = found(How::refused); refused != ends.end())
-    throw UserError(fmt::format("{} takes no device of this node: {}", engine,
+    throw UserError(fmt::format("{} takes nothing of this node: {}", engine,
                                 printable(refused->why, kLongestReason)));
   throw MachineError(fmt::format("{} cannot be reached: {}", engine, ends.front().why));
 }

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 // How often a wait looks whether it is still wanted.
 constexpr auto kStopLook = 200ms;
+// Of one node: as many as --jobs takes.
+constexpr std::uint32_t kMostCompilers = 1024;
 // What a goodbye may take.
 constexpr auto kGoodbye = 1000ms;
 
@@ -44,9 +46,11 @@ NodeHub::~NodeHub() {
   keeper_ = {};
   const auto all = links();
   devices_.clear();
+  for (const auto& each : compilers_) options_.compilers->remove(*each);
   const std::string over = message::encode(message::Over{"the search is over"});
   for (const auto& link : all)
     if (!link->send(over, kGoodbye)) link->cut();
+  compilers_.clear();
 }
 
 // Those that are left.
@@ -94,6 +98,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket, const std::function<v
   message::Hello hello = std::get<message::Hello>(*first);
   hello.node = printable(hello.node, kLongestQuote);
   hello.device = printable(hello.device, kLongestQuote);
+  hello.compiler = printable(hello.compiler, kLongestQuote);
   if (hello.build != message::build_of_this_program()) {
     refuse(*link, hello.node, "it runs another build of fa-tune; install this engine's there");
     return std::nullopt;
@@ -139,7 +144,14 @@ void NodeHub::see_in(int socket, const std::function<void()>& proved) {
     changed_.notify_all();
     return;
   }
-  const auto& [link, hello] = *guest;
+  if (guest->hello.role == message::Role::compilers)
+    take_in_compilers(*guest);
+  else
+    take_in_device(*guest);
+}
+
+void NodeHub::take_in_device(const Guest& guest) {
+  const auto& [link, hello] = guest;
   std::unique_ptr<device::Device> device;
   try {
     device = open_on_node(link, hello.node, hello.device, options_.patience);
@@ -162,6 +174,27 @@ void NodeHub::see_in(int socket, const std::function<void()>& proved) {
   devices_.push_back(std::move(device));
   changed_.notify_all();
   if (wake_) wake_();
+}
+
+void NodeHub::take_in_compilers(const Guest& guest) {
+  const auto& [link, hello] = guest;
+  const std::string who = hello.node + "'s compiling";
+  if (options_.compilers == nullptr)
+    return refuse(*link, who, "this search has no use for compilers");
+  if (hello.jobs < 1 || hello.jobs > kMostCompilers)
+    return refuse(*link, who,
+                  fmt::format("it has {} compilers, of 1 to {}", hello.jobs, kMostCompilers));
+  const auto compiler = std::make_shared<NodeCompiler>(
+      link, hello, options_.patience, [this](const NodeCompiler& self, const std::string& why) {
+        if (options_.compilers->remove(self)) log_warning("{}", why);
+      });
+  if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
+    return refuse(*link, who, added.error());
+  log_info("node {} has come: compiles {} at a time, {}", hello.node, hello.jobs,
+           compiler->version());
+  // By then it may be gone, and its destructor must not be its own reader's.
+  const std::lock_guard lock(mutex_);
+  compilers_.push_back(compiler);
 }
 
 void NodeHub::require_kind(const device::DeviceInfo& kind) {

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "engine/device/device_supply.hpp"
+#include "engine/kernel/compile/compiler_group.hpp"
 #include "engine/node/address.hpp"
 #include "engine/node/key.hpp"
 #include "engine/node/link.hpp"
+#include "engine/node/node_compiler.hpp"
 #include "engine/node/reception.hpp"
 
 namespace fa_tune::node {
@@ -25,11 +27,14 @@ struct HubOptions {
   Key key{};
   std::chrono::milliseconds grace{300'000};  // DeviceSupply::patience
   Patience patience = {};
+  // Nodes' compilers are added to it. Where there is none they are refused.
+  std::shared_ptr<kernel::CompilerGroup> compilers = nullptr;
 };
 
 // The engine's side of all nodes: listens, has who comes prove the key (Reception), opens their
-// devices, and tells them now and then that it lives. A device that is not of the kind of the first
-// is refused, as its times would not compare.
+// devices, takes in their compilers, and tells them now and then that it lives. A device that is not
+// of the kind of the first is refused, as its times would not compare, and so are compilers that
+// make other code.
 class NodeHub final : public device::DeviceSupply {
  public:
   // Listens from now on. Throws UserError where nobody can.
@@ -75,6 +80,8 @@ class NodeHub final : public device::DeviceSupply {
   std::vector<std::shared_ptr<Link>> links();
   void refuse(Link& link, const std::string& node, const std::string& why);
   std::optional<std::string> wrong_kind(const device::DeviceInfo& info);
+  void take_in_device(const Guest& guest);
+  void take_in_compilers(const Guest& guest);
 
   HubOptions options_;
   int listening_;
@@ -85,6 +92,7 @@ class NodeHub final : public device::DeviceSupply {
   std::vector<Welcomed> welcomed_;
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
+  std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones too
   std::deque<Guest> references_;
   std::string last_refusal_;
   std::function<void()> wake_;

@@ -1,28 +1,24 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "engine/device/device.hpp"
 #include "engine/node/link.hpp"
-#include "engine/worker/device_service.hpp"
-#include "engine/worker/shared_window.hpp"
 
 namespace fa_tune::node {
 
-// A node's end of one connection: one device, opened in a worker of its own when an engine first
-// asks for it, and kept for the next engine. One thread's.
+// A node's end of one connection. One thread's.
 class Lane {
  public:
   // What became of a connection.
   struct End {
     enum class How {
       over,     // the engine has no more to ask
-      refused,  // the engine wants none of this device
+      refused,  // the engine wants nothing of this lane
       lost,     // the engine, or the way there
+      failed,   // what this lane lends
     };
     How how = How::lost;
     std::string why;        // one line
@@ -30,32 +26,38 @@ class Lane {
     bool denied = false;    // the engine has another key
   };
 
-  // `open` opens the device in a process of its own; it may throw.
-  Lane(std::function<std::unique_ptr<device::Device>()> open, Patience patience)
-      : open_(std::move(open)), patience_(patience) {}
+  virtual ~Lane() = default;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
 
   // Introduces itself and answers until there is an end.
-  End serve(Link& link, const message::Hello& hello);
+  End serve(const std::shared_ptr<Link>& link, const message::Hello& hello);
+
+ protected:
+  explicit Lane(Patience patience) : patience_(patience) {}
+
+  static End lost(const std::string& why) { return {End::How::lost, why, false}; }
+  const Patience& patience() const { return patience_; }
+  // While it is above 0 the engine is told that this node lives.
+  std::atomic<int>& at_work() { return at_work_; }
 
  private:
-  using Answer = worker::message::Answer;
   class Beating;
 
-  End answer_all(Link& link);
-  std::optional<End> on(const message::Message& message, Link& link);
-  Link::Done on(const worker::message::Request& request, Link& link);
-  Link::Done reply(const Answer& answer, Link& link);
-  Answer begin();
-  std::optional<Answer> answer(const worker::message::Request& request);
+  // A connection begins.
+  virtual void start() {}
+  // What is for this kind of lane alone.
+  virtual std::optional<End> on(const message::Message& message,
+                                const std::shared_ptr<Link>& link) = 0;
+  virtual Link::Done on(const worker::message::Request& request, Link& link) = 0;
+  // The end, if what this lane lends has failed.
+  virtual std::optional<End> failure() { return std::nullopt; }
 
-  std::function<std::unique_ptr<device::Device>()> open_;
+  End answer_all(const std::shared_ptr<Link>& link);
+  std::optional<End> answer(const worker::Frame& frame, const std::shared_ptr<Link>& link);
+
   Patience patience_;
-  worker::Window window_;
-  std::unique_ptr<device::Device> device_;
-  std::optional<worker::DeviceService> service_;
-  bool begun_ = false;                             // and no worker has died since
-  std::optional<worker::message::Faulted> death_;  // of one that has, until the engine is told
-  std::uint64_t asked_ = 0;                        // the number of what is to be answered
+  std::atomic<int> at_work_{0};
 };
 
 }  // namespace fa_tune::node

@@ -35,6 +35,9 @@ struct Patience {
   Milliseconds for_tensors(std::size_t bytes) const {
     return slack + mebibyte * static_cast<long>(bytes >> 20);
   }
+  // For a source, which a node tries twice, with a minute for each and for a new worker. Beyond it
+  // the node's compilers are gone.
+  Milliseconds compile{300'000};
 };
 
 // Frames on a channel. One thread reads; several may send, each frame as a whole.

@@ -1,5 +1,6 @@
 #include "engine/node/node_messages.hpp"
 
+#include "engine/kernel/compile/compile_cache.hpp"
 #include "engine/util/file.hpp"
 #include "engine/worker/variant_frame.hpp"
 
@@ -11,10 +12,11 @@ constexpr std::uint32_t kFirst = 0x200;
 
 }  // namespace
 
-constexpr Role last_of(const wire::Getter&, Role) { return Role::reference; }
+constexpr Role last_of(const wire::Getter&, Role) { return Role::compilers; }
 
 void fields(auto& archive, Hello& hello) {
-  archive(hello.build, hello.node, hello.device, hello.role);
+  archive(hello.build, hello.node, hello.device, hello.role, hello.jobs, hello.compiler,
+          hello.headers);
 }
 void fields(auto&, Welcome&) {}
 void fields(auto& archive, Refused& refused) { archive(refused.why); }
@@ -22,6 +24,9 @@ void fields(auto&, Begin&) {}
 void fields(auto&, Beat&) {}
 void fields(auto& archive, Over& over) { archive(over.why); }
 void fields(auto& archive, Number& number) { archive(number.number); }
+void fields(auto& archive, Compile& compile) { archive(compile.number, compile.request); }
+void fields(auto& archive, CompileDone& done) { archive(done.number, done.compiled); }
+void fields(auto& archive, CompileFailed& failed) { archive(failed.number, failed.failure); }
 
 std::string encode(const Message& message) { return worker::encode_variant(message, kFirst); }
 

@@ -76,9 +76,14 @@ class Evolution {
         usable_(devices_) {
     for (const device::Device* device : devices_) roster_.add(*device);
     if (options.supply != nullptr) options.supply->on_arrival([this] { queue_.wake(); });
+    if (options.compilers == nullptr) return;
+    options.compilers->on_arrival([this](int size) { pool_.grow(size); });
+    // For what came before that.
+    pool_.grow(options.compilers->size());
   }
   ~Evolution() {
     if (options_.supply != nullptr) options_.supply->on_arrival({});
+    if (options_.compilers != nullptr) options_.compilers->on_arrival({});
   }
   Evolution(const Evolution&) = delete;
   Evolution& operator=(const Evolution&) = delete;
@@ -90,6 +95,9 @@ class Evolution {
     } catch (const Interrupted& why) {
       log_debug("{}", why.what());
       result_.interrupted = true;
+      leave();
+    } catch (const kernel::NoCompilerLeft& why) {
+      result_.trouble = why.what();
       leave();
     } catch (...) {
       leave();

@@ -31,6 +31,11 @@ struct DeviceGone : MachineError {
   using MachineError::MachineError;
 };
 
+// The same of a compiler: another one can do what it was asked.
+struct CompilerGone : MachineError {
+  using MachineError::MachineError;
+};
+
 // Somebody asked for the end while work of seconds was under way; what was begun is dropped, what
 // was finished is kept.
 struct Interrupted : std::runtime_error {

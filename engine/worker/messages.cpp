@@ -73,19 +73,6 @@ void fields(auto& archive, device::TensorMap& map) {
   archive(map.element, map.buffer, map.offset, map.dims, map.strides, map.box, map.element_steps,
           map.swizzle, map.nan_fill);
 }
-void fields(auto& archive, kernel::Source& source) {
-  archive(source.text, source.kernel, source.hash, source.more);
-}
-void fields(auto& archive, kernel::CompileRequest& request) {
-  archive(request.source, request.arch, request.kind, request.options);
-}
-void fields(auto& archive, kernel::Compiled& compiled) {
-  archive(compiled.image, compiled.warnings, compiled.milliseconds, compiled.from_cache,
-          compiled.code_hash);
-}
-void fields(auto& archive, kernel::CompileFailure& failure) {
-  archive(failure.message, failure.log, failure.lasting);
-}
 
 }  // namespace fa_tune::wire
 
@@ -120,7 +107,9 @@ void fields(auto& archive, Incumbent& incumbent) { archive(incumbent.us); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
-void fields(auto& archive, CompilerOpened& opened) { archive(opened.version, opened.compiler); }
+void fields(auto& archive, CompilerOpened& opened) {
+  archive(opened.version, opened.compiler, opened.headers);
+}
 void fields(auto& archive, GpusFound& found) { archive(found.version, found.gpus); }
 void fields(auto& archive, Done& done) { archive(done.notes); }
 void fields(auto& archive, Loaded& loaded) { archive(loaded.kernel); }

@@ -15,7 +15,7 @@
 namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 9;
+constexpr std::uint32_t kVersion = 10;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {
@@ -89,6 +89,7 @@ struct DeviceOpened {
 struct CompilerOpened {
   std::uint32_t version = kVersion;
   std::string compiler;  // Compiler::version
+  std::string headers;   // Compiler::headers
 };
 struct GpusFound {
   std::uint32_t version = kVersion;

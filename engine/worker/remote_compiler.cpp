@@ -17,21 +17,17 @@ using SessionPtr = std::unique_ptr<ProcessSession>;
 class RemoteCompiler final : public kernel::Compiler {
  public:
   explicit RemoteCompiler(RemoteCompilerOptions options) : options_(std::move(options)) {
-    auto [session, version] = start();
-    version_ = std::move(version);
+    auto [session, opened] = start();
+    version_ = std::move(opened.compiler);
+    headers_ = std::move(opened.headers);
     idle_.push_back(std::move(session));
   }
 
   std::string version() const override { return version_; }
+  std::string headers() const override { return headers_; }
 
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
-    // The rest of a request is short; no honest source is near it.
-    constexpr std::size_t kMostSource = kMostPayload / 2;
-    if (request.source.text.size() > kMostSource)
-      return std::unexpected(
-          kernel::CompileFailure{fmt::format("the source has {} bytes; a compiler takes at most {}",
-                                             request.source.text.size(), kMostSource),
-                                 "", /*lasting=*/true});
+    if (auto refused = refuse_large(request)) return std::unexpected(std::move(*refused));
     constexpr int kTries = 2;
     std::string trouble;
     OutsideKills kills;
@@ -40,7 +36,7 @@ class RemoteCompiler final : public kernel::Compiler {
       auto answer = session->ask(message::Compile{request}, options_.deadline);
       if (answer) {
         give_back(std::move(session));
-        return outcome_of(std::move(*answer));
+        return outcome_of(std::move(*answer), request);
       }
       trouble = answer.error().text;
       if (!answer.error().killed)
@@ -53,7 +49,7 @@ class RemoteCompiler final : public kernel::Compiler {
   }
 
  private:
-  std::pair<SessionPtr, std::string> start() const {
+  std::pair<SessionPtr, message::CompilerOpened> start() const {
     auto session = std::make_unique<ProcessSession>(options_.words);
     auto answer = session->greet(options_.start);
     for (OutsideKills kills; !answer && answer.error().killed && kills.bearable();) {
@@ -65,7 +61,7 @@ class RemoteCompiler final : public kernel::Compiler {
     auto* opened = std::get_if<message::CompilerOpened>(&*answer);
     if (opened == nullptr || opened->version != message::kVersion)
       throw MachineError("the compiler's process is not a worker of this fa-tune");
-    return {std::move(session), std::move(opened->compiler)};
+    return {std::move(session), std::move(*opened)};
   }
 
   SessionPtr take() {
@@ -85,8 +81,13 @@ class RemoteCompiler final : public kernel::Compiler {
     idle_.push_back(std::move(session));
   }
 
-  static kernel::CompileOutcome outcome_of(message::Answer answer) {
-    if (auto* compiled = std::get_if<kernel::Compiled>(&answer)) return std::move(*compiled);
+  static kernel::CompileOutcome outcome_of(message::Answer answer,
+                                           const kernel::CompileRequest& request) {
+    if (auto* compiled = std::get_if<kernel::Compiled>(&answer)) {
+      if (is_answer_to(request, *compiled)) return std::move(*compiled);
+      return std::unexpected(
+          kernel::CompileFailure{"the compiler made other kernels of it", "", /*lasting=*/false});
+    }
     if (auto* failure = std::get_if<kernel::CompileFailure>(&answer))
       return std::unexpected(std::move(*failure));
     if (const auto* failed = std::get_if<message::Failed>(&answer))
@@ -97,11 +98,25 @@ class RemoteCompiler final : public kernel::Compiler {
 
   RemoteCompilerOptions options_;
   std::string version_;
+  std::string headers_;
   std::mutex mutex_;  // guards idle_
   std::vector<SessionPtr> idle_;
 };
 
 }  // namespace
+
+std::optional<kernel::CompileFailure> refuse_large(const kernel::CompileRequest& request) {
+  // The rest of a request is short; no honest source is near it.
+  constexpr std::size_t kMostSource = kMostPayload / 2;
+  if (request.source.text.size() <= kMostSource) return std::nullopt;
+  return kernel::CompileFailure{fmt::format("the source has {} bytes; a compiler takes at most {}",
+                                            request.source.text.size(), kMostSource),
+                                "", /*lasting=*/true};
+}
+
+bool is_answer_to(const kernel::CompileRequest& request, const kernel::Compiled& compiled) {
+  return compiled.image.more.size() == request.source.more.size();
+}
 
 std::unique_ptr<kernel::Compiler> open_remote_compiler(RemoteCompilerOptions options) {
   return std::make_unique<RemoteCompiler>(std::move(options));

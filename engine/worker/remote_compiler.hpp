@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ struct RemoteCompilerOptions {
   // The longest honest variants take some ten seconds on a slow machine. A source gets it twice.
   std::chrono::milliseconds deadline{60'000};
 };
+
+// Why a request is too large for a message, if it is. The source is at fault then.
+std::optional<kernel::CompileFailure> refuse_large(const kernel::CompileRequest& request);
+
+// Whether it has the kernels that were asked for. What a stranger's source made of a compiler may
+// say anything.
+bool is_answer_to(const kernel::CompileRequest& request, const kernel::Compiled& compiled);
 
 // A Compiler in processes of its own, as many as there are threads that compile at a time; one is
 // kept for each and used again. A source that kills or hangs its compiler is tried once more in a

@@ -103,7 +103,7 @@ int serve_compiler(WorkerEnd& end, const CompilerWork& work) {
   const message::Answer opened = answer_to([&] {
     limit_privileges(SandboxKind::compiler, work.places);
     compiler = work.open();
-    message::CompilerOpened answer{message::kVersion, compiler->version()};
+    message::CompilerOpened answer{message::kVersion, compiler->version(), compiler->headers()};
     limit_worker(SandboxKind::compiler, work.memory, work.readable());
     return answer;
   });

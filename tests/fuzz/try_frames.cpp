@@ -38,6 +38,12 @@ KernelImage sample_image() {
   return {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}, {{"last", {16}}}};
 }
 
+CompileRequest sample_request() {
+  return {{"source", "kernel", "hash", {}, {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
+}
+
+Compiled sample_compiled() { return {sample_image(), {"warning"}, 12.5, false, "code"}; }
+
 // The message as a frame, if it is one.
 template <typename Message>
 std::string outcome_of(const Frame& frame, const std::expected<Message, std::string>& message) {
@@ -50,7 +56,7 @@ std::string outcome_of(const Frame& frame, const std::expected<Message, std::str
 
 }  // namespace
 
-std::vector<message::Request> sample_requests() {
+std::vector<worker::message::Request> sample_requests() {
   TensorMap map;
   map.element = TensorMap::Element::bf16;
   map.buffer = BufferHandle{4};
@@ -61,45 +67,57 @@ std::vector<message::Request> sample_requests() {
   map.element_steps = {1, 1};
   map.swizzle = TensorMap::Swizzle::bytes128;
   map.nan_fill = true;
-  CompileRequest compile{
-      {"source", "kernel", "hash", {}, {"last"}}, "sm_90a", BinaryKind::cubin, {"-a", "-b"}};
-  return {
-      message::Load{sample_image()},
-      message::Unload{KernelHandle{1}},
-      message::Allocate{1 << 20},
-      message::Release{BufferHandle{2}},
-      message::Write{BufferHandle{2}, 16, 32},
-      message::Read{BufferHandle{3}, 64, 128},
-      message::Map{map},
-      message::Run{sample_launch()},
-      message::Exchange{sample_launch(), 3, sample_changes(), sample_changes().copies},
-      message::Time{sample_launch(), {5, 6, 7, L2::cold, true, sample_changes(), sample_changes()}},
-      message::Compile{compile},
-      message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
-                    sample_launch(),
-                    {{BufferHandle{3}, 64, 128}}},
-      message::Energy{},
-      message::Fill{sample_changes().fills},
-      message::Incumbent{12.5}};
+  return {worker::message::Load{sample_image()},
+          worker::message::Unload{KernelHandle{1}},
+          worker::message::Allocate{1 << 20},
+          worker::message::Release{BufferHandle{2}},
+          worker::message::Write{BufferHandle{2}, 16, 32},
+          worker::message::Read{BufferHandle{3}, 64, 128},
+          worker::message::Map{map},
+          worker::message::Run{sample_launch()},
+          worker::message::Exchange{sample_launch(), 3, sample_changes(), sample_changes().copies},
+          worker::message::Time{sample_launch(),
+                                {5, 6, 7, L2::cold, true, sample_changes(), sample_changes()}},
+          worker::message::Compile{sample_request()},
+          worker::message::Step{{{BufferHandle{1}, 0, 64}, {BufferHandle{2}, 16, 32}},
+                                sample_launch(),
+                                {{BufferHandle{3}, 64, 128}}},
+          worker::message::Energy{},
+          worker::message::Fill{sample_changes().fills},
+          worker::message::Incumbent{12.5}};
 }
 
-std::vector<message::Answer> sample_answers() {
-  Compiled compiled{sample_image(), {"warning"}, 12.5, false, "code"};
+std::vector<worker::message::Answer> sample_answers() {
   GpuState gpu{{1980, 1200}, {1}, {"power cap"}, 650.5, 71, "why", 1};
   Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true, true};
-  return {message::DeviceOpened{message::kVersion, sample_info()},
-          message::CompilerOpened{message::kVersion, "NVRTC 13.0.88"},
-          message::GpusFound{message::kVersion, {sample_info(), sample_info()}},
-          message::Done{},
-          message::Loaded{KernelHandle{3}},
-          message::Allocated{BufferHandle{4}, 0x7f0000000000},
-          message::Mapped{std::vector<std::byte>(128, std::byte{1})},
+  return {worker::message::DeviceOpened{worker::message::kVersion, sample_info()},
+          worker::message::CompilerOpened{worker::message::kVersion, "NVRTC 13.0.88", "digest"},
+          worker::message::GpusFound{worker::message::kVersion, {sample_info(), sample_info()}},
+          worker::message::Done{},
+          worker::message::Loaded{KernelHandle{3}},
+          worker::message::Allocated{BufferHandle{4}, 0x7f0000000000},
+          worker::message::Mapped{std::vector<std::byte>(128, std::byte{1})},
           timing,
-          message::Faulted{{FaultKind::misaligned, "where"}, true},
-          message::Failed{message::Failed::Whose::machine, "why"},
-          compiled,
+          worker::message::Faulted{{FaultKind::misaligned, "where"}, true},
+          worker::message::Failed{worker::message::Failed::Whose::machine, "why"},
+          sample_compiled(),
           CompileFailure{"error", "log", false},
-          message::Joules{true, 12.5}};
+          worker::message::Joules{true, 12.5}};
+}
+
+std::vector<node::message::Message> sample_node_messages() {
+  using namespace node::message;
+  return {Hello{"build", "n1", "cuda:0", Role::reference},
+          Hello{"build", "n1", "", Role::compilers, 16, "NVRTC 13.0.88", "digest"},
+          Welcome{},
+          Refused{"why"},
+          Begin{},
+          Beat{},
+          Over{"why"},
+          Number{7},
+          Compile{7, sample_request()},
+          CompileDone{7, sample_compiled()},
+          CompileFailed{8, {"error", "log", false}}};
 }
 
 std::string try_frames(std::string_view bytes) {
@@ -113,8 +131,9 @@ std::string try_frames(std::string_view bytes) {
       const auto frame = reader.next();
       if (!frame) return outcome + frame.error();
       if (!*frame) break;
-      outcome += outcome_of(**frame, message::decode_request(**frame)) + "; " +
-                 outcome_of(**frame, message::decode_answer(**frame)) + "; ";
+      outcome += outcome_of(**frame, worker::message::decode_request(**frame)) + "; " +
+                 outcome_of(**frame, worker::message::decode_answer(**frame)) + "; " +
+                 outcome_of(**frame, node::message::decode(**frame)) + "; ";
     }
   }
   return outcome + (reader.within() ? "not whole" : "end");

@@ -5,43 +5,11 @@
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cli.sh"
+# shellcheck source=tests/tools/search_with_nodes.sh
+. "$repository/tests/tools/search_with_nodes.sh"
 
 scale_space
 small_space small.yaml
-fingerprint() { "$program" db check "$1" | sed -n 's/.*fingerprint \([0-9a-f]\{64\}\)$/\1/p'; }
-all=()
-trap 'kill -KILL "${all[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
-
-# listen NAME ARGUMENT...: a search in the background, its database NAME.db, where=HOST:PORT.
-listen() {
-  local name=$1 i
-  shift
-  "$program" evolve --db "$name.db" --listen 127.0.0.1:0 --key key "$@" >"$name.out" 2>"$name.err" &
-  engine=$!
-  all+=("$engine")
-  where=
-  for ((i = 0; i < 200; ++i)); do
-    where=$(sed -n 's/.*--connect \([0-9.:]*\) .*/\1/p' "$name.err" 2>/dev/null || true)
-    [ -z "$where" ] || return 0
-    sleep 0.05
-  done
-}
-# lend NAME ARGUMENT...: a node of that name; lent is its process.
-lend() {
-  local name=$1
-  shift
-  "$program" node --connect "$where" --key key --name "$name" "$@" >"$name.out" 2>"$name.err" &
-  lent=$!
-  all+=("$lent")
-}
-# until_trials DB COUNT: while the search goes on.
-until_trials() {
-  while kill -0 "$engine" 2>/dev/null && [ "$(trials_in "$1")" -lt "$2" ]; do sleep 0.05; done
-}
-status_of() {
-  status=0
-  wait "$1" || status=$?
-}
 devices() { sql "$1" "SELECT group_concat(lane, ' ') FROM (SELECT DISTINCT lane FROM trials WHERE lane <> '' ORDER BY 1)"; }
 
 scale=(--space scale.yaml --seed 1 --budget 6)

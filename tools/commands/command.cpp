@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
@@ -91,10 +93,20 @@ std::filesystem::path require_root() {
 }
 
 std::unique_ptr<kernel::Compiler> open_compiler() {
-  return kernel::with_cache(worker::open_nvrtc_in_worker(), cache_folder() / "kernels");
+  return with_kernel_cache(worker::open_nvrtc_in_worker());
 }
 
-int default_jobs() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+std::unique_ptr<kernel::Compiler> with_kernel_cache(std::shared_ptr<kernel::Compiler> compiler) {
+  return kernel::with_cache(std::move(compiler), cache_folder() / "kernels");
+}
+
+int default_jobs() {
+  // A job of a cluster is often given a part of its machine.
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof own, &own) == 0) return std::max(1, CPU_COUNT(&own));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 db::RunRow require_run(const db::Store& store, const std::string& db,
                        std::optional<std::int64_t> run) {

@@ -81,10 +81,12 @@ void add_price(CLI::App& command, std::optional<double>& price);
 // The folder with templates and spaces; throws MachineError that says how to point at it.
 std::filesystem::path require_root();
 
-// NVRTC, in processes of its own, behind the cache on disk.
+// NVRTC, in processes of its own, behind the cache on disk. Throws MachineError where there is none.
 std::unique_ptr<kernel::Compiler> open_compiler();
+// The same with another compiler.
+std::unique_ptr<kernel::Compiler> with_kernel_cache(std::shared_ptr<kernel::Compiler> compiler);
 
-// How many threads a machine gives the compiler.
+// How many sources this machine compiles at a time: as many as this process has cores.
 int default_jobs();
 
 // The run of that number, or the newest one. Throws UserError where there is none.

@@ -134,9 +134,9 @@ void announce(const tuner::TuningTask& task, const std::vector<device::Device*>&
   announce_coverage(*task.problem);
   std::vector<std::string> ids;
   for (const device::Device* each : devices) ids.push_back(each->info().id);
-  log_info("{} {}: {}, compiled for {} by {}, {} compiler threads",
-           ids.size() == 1 ? "device" : "devices", fmt::join(ids, ", "), device.info().name,
-           device.info().arch, compiler.version(), options.jobs);
+  log_info("{} {}: {}, compiled for {} by {}, {} at a time", ids.size() == 1 ? "device" : "devices",
+           fmt::join(ids, ", "), device.info().name, device.info().arch, compiler.version(),
+           options.jobs);
   for (const tuner::PriorRun& earlier : options.earlier)
     log_info("learns from {} trials of {}", earlier.trials, earlier.title);
   if (device.info().times == device::TimeKind::predicted)
@@ -221,9 +221,12 @@ int run_search(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
+  std::optional<std::string> version;
+  if (stored) version = stored->compiler;
   // Who ends a wait for nodes wants those that were started to end too.
   if (arguments.nodes.listens()) heed_interrupts();
-  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes, arguments.db);
+  const std::unique_ptr<Nodes> nodes =
+      open_nodes(arguments.nodes, arguments.db, {arguments.jobs, version, &stop_asked});
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
@@ -253,9 +256,13 @@ int run_search(const EvolveArguments& arguments) {
   }
   const bool own = has_own_device(arguments);
   Session session(own ? Session::Devices::several : Session::Devices::none, arguments.device,
-                  task.target, root);
+                  task.target, root, nodes != nullptr ? nodes->compiler() : open_compiler());
   if (own) session.give_reference(*task.problem, task.target, &stop_asked);
-  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, stop_asked);
+  if (nodes != nullptr) {
+    options.supply = &nodes->join(session, *task.problem, stop_asked);
+    options.compilers = &nodes->compilers();
+    options.jobs = nodes->compilers().size();
+  }
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
   options.policy =
@@ -279,10 +286,10 @@ int run_search(const EvolveArguments& arguments) {
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)
                                               : summarize(task, store, result, arguments.db));
-  const std::string resume =
-      fmt::format("{} evolve --db {} --device {} --resume {}{}{}", program_name(),
-                  shell_word(arguments.db), shell_word(arguments.device), result.run,
-                  arguments.nodes.words(), arguments.proposer ? " --proposer '...'" : "");
+  const std::string resume = fmt::format(
+      "{} evolve --db {} --device {} --resume {}{}{}{}", program_name(), shell_word(arguments.db),
+      shell_word(arguments.device), result.run, arguments.nodes.words(),
+      arguments.jobs == 0 ? " --jobs 0" : "", arguments.proposer ? " --proposer '...'" : "");
   if (!result.trouble.empty())
     throw MachineError(result.trouble + "; all finished trials are kept. Go on with: " + resume);
   if (result.device_lost)
@@ -385,9 +392,11 @@ void add_evolve(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--resume", arguments->resume, "go on with this run of the database");
-  command->add_option("--jobs", arguments->jobs, "compiler threads")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--jobs", arguments->jobs,
+                   "compilers of this machine, one for each core if not given; 0 where nodes alone "
+                   "compile")
+      ->check(CLI::Range(0, 1024));
   act(*command, action, arguments, evolve_command);
 }
 

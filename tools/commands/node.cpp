@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -11,13 +13,50 @@
 namespace fa_tune::commands {
 namespace {
 
+constexpr const char* kNone = "none";
+
 struct NodeCommand {
   std::string connect;
   std::string key;
   std::string device = "cuda:all";
+  std::optional<int> jobs;
   std::string name;
   double wait_s = 60;
 };
+
+std::vector<std::string> devices_of(const NodeCommand& arguments) {
+  if (arguments.device == kNone) return {};
+  const auto names = worker::device_names(arguments.device, [] {
+    std::vector<std::string> ids;
+    for (const device::DeviceInfo& gpu : worker::list_gpus_in_worker()) ids.push_back(gpu.id);
+    if (ids.empty())
+      throw MachineError(
+          "--device cuda:all: there is no usable GPU; fa-tune doctor says why, and --device none "
+          "lends compilers alone");
+    return ids;
+  });
+  if (names.front() == "auto")
+    throw UserError("--device auto: a node names its devices, as in cuda:all or emulator:l4");
+  return names;
+}
+
+// Its compilers, into `options`. A node that has devices does without.
+void add_compilers(const NodeCommand& arguments, node::AgentOptions& options) {
+  // A device wants a core, to be asked and answered in time.
+  options.jobs = arguments.jobs.value_or(
+      std::max(0, default_jobs() - static_cast<int>(options.devices.size())));
+  if (options.jobs == 0) {
+    if (options.devices.empty())
+      throw UserError("--device none --jobs 0: such a node would lend nothing");
+    return;
+  }
+  try {
+    options.compiler = worker::open_nvrtc_in_worker();
+  } catch (const MachineError& error) {
+    if (options.devices.empty()) throw;
+    log_warning("this node does not compile: {}", error.what());
+  }
+}
 
 int run_node(const NodeCommand& arguments) {
   const auto root = require_root();
@@ -26,18 +65,16 @@ int run_node(const NodeCommand& arguments) {
   options.key = node::read_key(arguments.key);
   options.name = arguments.name.empty() ? node::name_of_this_machine() : arguments.name;
   options.wait = std::chrono::milliseconds(std::lround(arguments.wait_s * 1000));
-  options.devices = worker::device_names(arguments.device, [] {
-    std::vector<std::string> ids;
-    for (const device::DeviceInfo& gpu : worker::list_gpus_in_worker()) ids.push_back(gpu.id);
-    return ids;
-  });
-  if (options.devices.front() == "auto")
-    throw UserError("--device auto: a node names its devices, as in cuda:all or emulator:l4");
+  options.devices = devices_of(arguments);
+  add_compilers(arguments, options);
   // One more runs reference kernels.
   options.open = [&root, count = options.devices.size() + 1](const std::string& device) {
     return worker::open_device_in_worker(device, {}, root, count);
   };
-  log_info("node {} serves the engine at {}", options.name, to_text(options.engine));
+  log_info("node {} serves the engine at {}{}", options.name, to_text(options.engine),
+           options.compiler == nullptr ? ""
+                                       : fmt::format(", compiles {} at a time, {}", options.jobs,
+                                                     options.compiler->version()));
   log_info("{}", node::serve_engine(options));
   return 0;
 }
@@ -47,8 +84,8 @@ int run_node(const NodeCommand& arguments) {
 void add_node(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "node",
-      "lend this machine's devices to a search elsewhere (evolve --listen): kernels run here in "
-      "worker processes, and nothing is compiled or kept here");
+      "lend this machine's devices and compilers to a search elsewhere (evolve --listen): kernels "
+      "run and are compiled here in worker processes, and nothing is kept here");
   auto arguments = std::make_shared<NodeCommand>();
   command->add_option("--connect", arguments->connect, "where the search listens")
       ->type_name("HOST:PORT")
@@ -58,10 +95,17 @@ void add_node(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->required();
   command
-      ->add_option("--device", arguments->device,
-                   "what to lend: cuda:all, cuda:0,cuda:1, or emulator:PROFILE, emulator:l4*2")
+      ->add_option(
+          "--device", arguments->device,
+          "what to lend: cuda:all, cuda:0,cuda:1, or emulator:PROFILE, emulator:l4*2; none "
+          "for a machine that only compiles")
       ->type_name("DEVICE")
       ->capture_default_str();
+  command
+      ->add_option("--jobs", arguments->jobs,
+                   "compilers to lend; if not given, one for each core that no device needs; 0 for "
+                   "none")
+      ->check(CLI::Range(0, 1024));
   command->add_option("--name", arguments->name,
                       "what trials call this node; the machine's name if not given");
   command

@@ -17,12 +17,33 @@
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
 #include "engine/util/shell.hpp"
+#include "engine/worker/open.hpp"
 #include "tools/commands/command.hpp"
 
 namespace fa_tune::commands {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::chrono::milliseconds grace_of(const NodeArguments& arguments) {
+  return std::chrono::milliseconds(std::lround(arguments.grace_s * 1000));
+}
+
+// With this machine's compilers in it before any of a node's can come.
+std::shared_ptr<kernel::CompilerGroup> open_compilers(const NodeArguments& arguments,
+                                                      const CompilerChoice& choice) {
+  auto group = std::make_shared<kernel::CompilerGroup>(
+      kernel::CompilerGroup::Options{grace_of(arguments), "a node that compiles", choice.stop});
+  if (choice.version) group->require_version(*choice.version);
+  if (choice.jobs == 0) return group;
+  try {
+    if (const auto added = group->add(worker::open_nvrtc_in_worker(), choice.jobs); !added)
+      throw UserError(fmt::format("this machine cannot compile for that run: {}", added.error()));
+  } catch (const MachineError& error) {
+    throw MachineError(fmt::format("{}; --jobs 0 has nodes alone compile", error.what()));
+  }
+  return group;
+}
 
 constexpr std::string_view kSlurm = "slurm";
 // Stands for the command of a node in a command that starts nodes.
@@ -90,9 +111,10 @@ std::string NodeArguments::words() const {
 
 void add_node_options(CLI::App& command, NodeArguments& arguments) {
   command
-      .add_option("--listen", arguments.listen,
-                  "search with the devices of other machines, which come here by `fa-tune node`; "
-                  "with those of this machine besides only if --device names them")
+      .add_option(
+          "--listen", arguments.listen,
+          "search with the devices and compilers of other machines, which come here by "
+          "`fa-tune node`; with devices of this machine besides only if --device names them")
       ->type_name("HOST:PORT");
   command
       .add_option(
@@ -114,7 +136,8 @@ void add_node_options(CLI::App& command, NodeArguments& arguments) {
       ->type_name("DEVICE");
   command
       .add_option("--grace", arguments.grace_s,
-                  "with nodes: seconds that a search without any device left waits for one")
+                  "with nodes: seconds that a search without any device or compiler left waits for "
+                  "one")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
 }
@@ -131,11 +154,12 @@ Nodes::KeyFile::~KeyFile() {
   if (is_own_) fs::remove(path_, error);
 }
 
-std::unique_ptr<node::NodeHub> Nodes::listen(const NodeArguments& arguments, const fs::path& db,
-                                             const node::Key& key) {
+std::unique_ptr<node::NodeHub> Nodes::listen(const NodeArguments& arguments,
+                                             const fs::path& db) const {
   node::HubOptions options;
-  options.key = key;
-  options.grace = std::chrono::milliseconds(std::lround(arguments.grace_s * 1000));
+  options.key = key_.key();
+  options.grace = grace_of(arguments);
+  options.compilers = compilers_;
   if (!arguments.listen.empty()) {
     options.address = node::parse_address(arguments.listen, "--listen");
     return std::make_unique<node::NodeHub>(options);
@@ -149,9 +173,11 @@ std::unique_ptr<node::NodeHub> Nodes::listen(const NodeArguments& arguments, con
   }
 }
 
-Nodes::Nodes(const NodeArguments& arguments, const fs::path& db,
+Nodes::Nodes(const NodeArguments& arguments, const fs::path& db, const CompilerChoice& choice,
              std::optional<SlurmAllocation> allocation)
-    : key_(arguments, db), hub_(listen(arguments, db, key_.key())) {
+    : key_(arguments, db),
+      compilers_(open_compilers(arguments, choice)),
+      hub_(listen(arguments, db)) {
   log_info("listens for nodes: {} node --connect {} --key {}", program_name(),
            to_text(hub_->address()), shell_word(key_.path().string()));
   if (arguments.start.empty()) return;
@@ -215,8 +241,17 @@ device::Device& Nodes::first(const std::atomic<bool>& stop) {
                             : "the command of --nodes failed before a node had come");
 }
 
+void Nodes::wait_for_compiler(const std::atomic<bool>& stop) {
+  if (compilers_->size() > 0) return;
+  log_info("nobody compiles yet (--jobs 0): waits for a node that does");
+  if (compilers_->wait_for_first([&] { return stop || failed(); })) return;
+  if (stop) throw Interrupted("interrupted before a node that compiles had come");
+  throw MachineError("no node that compiles has come, and none will: what starts nodes has failed");
+}
+
 device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
                                   const std::atomic<bool>& stop) {
+  wait_for_compiler(stop);
   const auto own = session.devices();
   if (!own.empty()) {
     hub_->require_kind(own.front()->info());
@@ -234,18 +269,24 @@ device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
   return *hub_;
 }
 
-std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const fs::path& db) {
+std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const fs::path& db,
+                                  const CompilerChoice& choice) {
+  if (choice.jobs == 0 && !arguments.listens())
+    throw UserError(
+        "--jobs 0 needs --listen HOST:PORT, or --nodes slurm: nodes compile then, and nobody else "
+        "does");
   if (!arguments.device.empty() && arguments.start.empty())
     throw UserError("--node-device is for nodes that --nodes starts");
   if (arguments.slurm()) {
     srun_options(arguments.start);  // of which none may be wrong
-    return std::make_unique<Nodes>(arguments, db, SlurmAllocation());
+    return std::make_unique<Nodes>(arguments, db, choice, SlurmAllocation());
   }
   if (arguments.listens() == arguments.key.empty())
     throw UserError("--listen HOST:PORT and --key FILE go together");
   if (!arguments.start.empty() && !arguments.listens())
     throw UserError("--nodes needs --listen HOST:PORT and --key FILE: an address that nodes reach");
-  return arguments.listens() ? std::make_unique<Nodes>(arguments, db, std::nullopt) : nullptr;
+  return arguments.listens() ? std::make_unique<Nodes>(arguments, db, choice, std::nullopt)
+                             : nullptr;
 }
 
 }  // namespace fa_tune::commands

@@ -9,8 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "engine/kernel/compile/compiler_group.hpp"
 #include "engine/node/hub.hpp"
 #include "engine/problem/problem.hpp"
+#include "tools/commands/command.hpp"
 #include "tools/commands/node_starter.hpp"
 #include "tools/commands/session.hpp"
 #include "tools/commands/slurm_nodes.hpp"
@@ -32,12 +34,20 @@ struct NodeArguments {
 };
 void add_node_options(CLI::App& command, NodeArguments& arguments);
 
+// Who compiles in a search with nodes.
+struct CompilerChoice {
+  int jobs = 0;                        // compilers of this machine; 0 for none
+  std::optional<std::string> version;  // that a resumed run has
+  const std::atomic<bool>* stop = nullptr;
+};
+
 // The nodes of a search. To be made before the session and all that uses their devices.
 class Nodes {
  public:
-  // `db`: of the search. `allocation`: whose nodes are to be started, if any.
+  // `db`: of the search. `allocation`: whose nodes are to be started, if any. Throws MachineError
+  // where this machine is to compile and cannot.
   Nodes(const NodeArguments& arguments, const std::filesystem::path& db,
-        std::optional<SlurmAllocation> allocation);
+        const CompilerChoice& choice, std::optional<SlurmAllocation> allocation);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
@@ -45,8 +55,12 @@ class Nodes {
   // Waits for it. Throws MachineError where the command that starts nodes fails before one came,
   // Interrupted once `stop` is set.
   device::Device& first(const std::atomic<bool>& stop);
+  // This machine's compilers and theirs, behind the cache on disk.
+  std::unique_ptr<kernel::Compiler> compiler() const { return with_kernel_cache(compilers_); }
+  kernel::CompilerGroup& compilers() { return *compilers_; }
   // Gives their devices to the session, and where that has none of its own the reference kernel to
-  // one of theirs. Waits for the first, if there is no other. Returns where more come from.
+  // one of theirs. Waits for the first device and for the first compiler, if there is no other.
+  // Returns where more devices come from.
   device::DeviceSupply& join(Session& session, problem::Problem& problem,
                              const std::atomic<bool>& stop);
 
@@ -71,22 +85,25 @@ class Nodes {
     node::Key key_;
   };
 
-  static std::unique_ptr<node::NodeHub> listen(const NodeArguments& arguments,
-                                               const std::filesystem::path& db,
-                                               const node::Key& key);
+  std::unique_ptr<node::NodeHub> listen(const NodeArguments& arguments,
+                                        const std::filesystem::path& db) const;
   void start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation);
   // The command of a node.
   std::vector<std::string> command(const std::string& device) const;
   bool failed() const;
+  void wait_for_compiler(const std::atomic<bool>& stop);
 
   KeyFile key_;
   // Before the hub: nodes end when it has told them.
   std::unique_ptr<NodeStarter> starter_;
   std::unique_ptr<SlurmNodes> slurm_;
+  std::shared_ptr<kernel::CompilerGroup> compilers_;
   std::unique_ptr<node::NodeHub> hub_;
 };
 
-// None if no nodes are asked for. Throws UserError for what does not go together.
-std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const std::filesystem::path& db);
+// None if no nodes are asked for. Throws UserError for what does not go together, and what Nodes
+// throws.
+std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const std::filesystem::path& db,
+                                  const CompilerChoice& choice);
 
 }  // namespace fa_tune::commands

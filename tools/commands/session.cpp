@@ -15,8 +15,8 @@
 namespace fa_tune::commands {
 
 Session::Session(Devices how_many, const std::string& names, const device::DeviceProfile& target,
-                 const std::filesystem::path& root)
-    : root_(root), compiler_(open_compiler()) {
+                 const std::filesystem::path& root, std::unique_ptr<kernel::Compiler> compiler)
+    : root_(root), compiler_(std::move(compiler)) {
   if (how_many == Devices::several) devices_ = worker::open_devices_in_workers(names, target, root);
   if (how_many == Devices::one)
     devices_.push_back(worker::open_device_in_worker(names, target, root));

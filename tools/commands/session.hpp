@@ -13,6 +13,7 @@
 #include "engine/problem/reference.hpp"
 #include "engine/space_file/space_file.hpp"
 #include "engine/tuner/trial/sanitizer_check.hpp"
+#include "tools/commands/command.hpp"
 
 namespace fa_tune::commands {
 
@@ -24,9 +25,10 @@ class Session {
   enum class Devices { none, one, several };
 
   // `names` as --device has them. Throws UserError for a name that is none, MachineError where
-  // there is no such device or no compiler.
+  // there is no such device.
   Session(Devices how_many, const std::string& names, const device::DeviceProfile& target,
-          const std::filesystem::path& root);
+          const std::filesystem::path& root,
+          std::unique_ptr<kernel::Compiler> compiler = open_compiler());
   Session(const std::string& name, const device::DeviceProfile& target,
           const std::filesystem::path& root)
       : Session(Devices::one, name, target, root) {}

@@ -1,7 +1,10 @@
 #include "engine/kernel/compile/compile_cache.hpp"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <set>
 
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/util/error.hpp"
@@ -72,13 +75,16 @@ namespace fs = std::filesystem;
 
 class CachedCompiler final : public Compiler {
  public:
-  CachedCompiler(std::unique_ptr<Compiler> inner, fs::path folder)
+  CachedCompiler(std::shared_ptr<Compiler> inner, fs::path folder)
       : inner_(std::move(inner)), folder_(std::move(folder)) {}
 
   std::string version() const override { return inner_->version(); }
+  std::string headers() const override { return inner_->headers(); }
+  void cancel_waiting() override { inner_->cancel_waiting(); }
 
   CompileOutcome compile(const CompileRequest& request) override {
     const std::string key = cache_key(request, inner_->version());
+    const Turn turn(*this, key);
     if (auto known = look_up(key)) return std::move(*known);
     CompileOutcome outcome = inner_->compile(request);
     if (outcome || outcome.error().lasting) remember(key, outcome);
@@ -86,6 +92,29 @@ class CachedCompiler final : public Compiler {
   }
 
  private:
+  // Who asks for what another call has under way waits for it, and then finds it remembered. Where
+  // it is not, as it failed and may not fail again, it is compiled again.
+  class Turn {
+   public:
+    Turn(CachedCompiler& cache, std::string key) : cache_(cache), key_(std::move(key)) {
+      std::unique_lock lock(cache_.mutex_);
+      cache_.changed_.wait(lock, [this] { return cache_.under_way_.insert(key_).second; });
+    }
+    ~Turn() {
+      {
+        const std::lock_guard lock(cache_.mutex_);
+        cache_.under_way_.erase(key_);
+      }
+      cache_.changed_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    CachedCompiler& cache_;
+    std::string key_;
+  };
+
   // 256 folders, so that none grows to where listing it is slow.
   fs::path file(const std::string& key) const { return folder_ / key.substr(0, 2) / key.substr(2); }
 
@@ -109,14 +138,17 @@ class CachedCompiler final : public Compiler {
     }
   }
 
-  std::unique_ptr<Compiler> inner_;
+  std::shared_ptr<Compiler> inner_;
   fs::path folder_;
   std::atomic<bool> warned_ = false;
+  std::mutex mutex_;  // guards under_way_
+  std::condition_variable changed_;
+  std::set<std::string> under_way_;  // keys
 };
 
 }  // namespace
 
-std::unique_ptr<Compiler> with_cache(std::unique_ptr<Compiler> inner, const fs::path& folder) {
+std::unique_ptr<Compiler> with_cache(std::shared_ptr<Compiler> inner, const fs::path& folder) {
   return std::make_unique<CachedCompiler>(std::move(inner), folder);
 }
 

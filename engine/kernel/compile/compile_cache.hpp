@@ -9,7 +9,7 @@
 
 namespace fa_tune::wire {
 
-// A compiled kernel as bytes.
+// A request and what becomes of it as bytes.
 constexpr BinaryKind last_of(const Getter&, BinaryKind) { return BinaryKind::ptx; }
 void fields(auto& archive, KernelResources& resources) {
   archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
@@ -18,6 +18,19 @@ void fields(auto& archive, KernelResources& resources) {
 void fields(auto& archive, KernelEntry& entry) { archive(entry.kernel, entry.resources); }
 void fields(auto& archive, KernelImage& image) {
   archive(image.kind, image.arch, image.kernel, image.bytes, image.resources, image.more);
+}
+void fields(auto& archive, kernel::Source& source) {
+  archive(source.text, source.kernel, source.hash, source.more);
+}
+void fields(auto& archive, kernel::CompileRequest& request) {
+  archive(request.source, request.arch, request.kind, request.options);
+}
+void fields(auto& archive, kernel::Compiled& compiled) {
+  archive(compiled.image, compiled.warnings, compiled.milliseconds, compiled.from_cache,
+          compiled.code_hash);
+}
+void fields(auto& archive, kernel::CompileFailure& failure) {
+  archive(failure.message, failure.log, failure.lasting);
 }
 
 }  // namespace fa_tune::wire

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "engine/kernel/compile/compiler.hpp"
@@ -16,7 +18,19 @@ struct CompilePool::State {
     // Futures of what is dropped learn of it now, not after the compiles under way.
     waiting.take_all();
     waiting.close();
+    compiler.cancel_waiting();
     threads.clear();
+  }
+
+  void grow(int count) {
+    const std::lock_guard lock(mutex);
+    try {
+      while (threads.size() < static_cast<std::size_t>(count))
+        threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Those that the system gives do all of the work.
+      if (threads.empty()) throw;
+    }
   }
 
   void work() {
@@ -29,13 +43,13 @@ struct CompilePool::State {
   Compiler& compiler;
   std::function<void()> finished;
   BlockingQueue<std::packaged_task<CompileOutcome()>> waiting;
+  std::mutex mutex;  // guards threads
   std::vector<std::jthread> threads;
 };
 
 CompilePool::CompilePool(Compiler& compiler, int threads, std::function<void()> finished)
     : state_(std::make_unique<State>(compiler, std::move(finished))) {
-  for (int i = 0; i < std::max(threads, 1); ++i)
-    state_->threads.emplace_back([state = state_.get()] { state->work(); });
+  state_->grow(std::max(threads, 1));
 }
 
 CompilePool::~CompilePool() = default;
@@ -50,6 +64,11 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
   return future;
 }
 
-void CompilePool::cancel_waiting() { state_->waiting.take_all(); }
+void CompilePool::cancel_waiting() {
+  state_->waiting.take_all();
+  state_->compiler.cancel_waiting();
+}
+
+void CompilePool::grow(int threads) { state_->grow(threads); }
 
 }  // namespace fa_tune::kernel

@@ -49,13 +49,18 @@ class Compiler {
   virtual CompileOutcome compile(const CompileRequest& request) = 0;
   // "NVRTC 13.0.88": part of every cache key and of a run's record.
   virtual std::string version() const = 0;
+  // A digest of the toolkit's headers that sources may include; empty where there are none. With
+  // the version it says whether two compilers make the same of a source.
+  virtual std::string headers() const { return {}; }
+  // Calls that still wait for their turn are not wanted any more: they throw Interrupted.
+  virtual void cancel_waiting() {}
 };
 
 // Remembers outcomes, failures too, on disk under `folder` by SHA-256 of (source, arch, kind,
-// options, version). Entries are written whole and checked when read; a damaged one is compiled
+// options, version). Of equal requests at the same time the first alone is compiled. Entries are written whole and checked when read; a damaged one is compiled
 // anew. Several processes may share a folder. A folder that cannot be written costs time, not the
 // outcome: it is said once on standard error.
-std::unique_ptr<Compiler> with_cache(std::unique_ptr<Compiler> inner,
+std::unique_ptr<Compiler> with_cache(std::shared_ptr<Compiler> inner,
                                      const std::filesystem::path& folder);
 
 // Compiles on `threads` threads (at least one), in the order asked. Its destructor drops what has
@@ -70,8 +75,11 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   std::future<CompileOutcome> submit(CompileRequest request);
-  // What has not begun is not wanted any more, as by the destructor.
+  // What has not begun is not wanted any more, as by the destructor; nor is what the compiler has
+  // not begun (Compiler::cancel_waiting).
   void cancel_waiting();
+  // At least so many threads from now on. From any thread.
+  void grow(int threads);
 
  private:
   struct State;

@@ -1,12 +1,15 @@
 #include "engine/kernel/compile/compiler_headers.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "engine/source/declarations.hpp"
 #include "engine/source/identifier_substitution.hpp"
 #include "engine/util/environment.hpp"
+#include "engine/util/hash.hpp"
 
 namespace fa_tune::kernel {
 namespace {
@@ -271,6 +274,20 @@ fs::path toolkit_headers(const fs::path& nvrtc) {
     if (folder != "/usr/include" && holds_them(folder)) return folder;
   }
   return {};
+}
+
+std::string headers_digest(const fs::path& toolkit) {
+  if (toolkit.empty()) return {};
+  std::string texts;
+  for (const char* const name : {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp",
+                                 "cuda_fp8.h", "cuda_fp8.hpp", "cooperative_groups.h", "crt/mma.h",
+                                 "crt/mma.hpp", "cccl/cuda/std/__cccl/version.h"}) {
+    const std::ifstream file(toolkit / name, std::ios::binary);
+    std::ostringstream text;
+    if (file) text << file.rdbuf();
+    texts += sha256(text.str());
+  }
+  return sha256(texts);
 }
 
 std::vector<std::string> include_options(const fs::path& toolkit) {

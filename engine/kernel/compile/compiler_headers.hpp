@@ -26,6 +26,10 @@ std::vector<std::string> headers_nvcc_includes(const std::string& source_text);
 // toolkit and in NVIDIA's wheels; FA_TUNE_CUDA_INCLUDE names another. Empty where there is none.
 std::filesystem::path toolkit_headers(const std::filesystem::path& nvrtc);
 
+// A digest of those of its headers that kernels include most; empty where there is no folder. A
+// toolkit and NVIDIA's wheels of one version have the same.
+std::string headers_digest(const std::filesystem::path& toolkit);
+
 // NVRTC's options for it. Headers that name others beside them are looked up in those folders too:
 // where a source lies is no place to look (nvrtc_compiler.cpp).
 std::vector<std::string> include_options(const std::filesystem::path& toolkit);

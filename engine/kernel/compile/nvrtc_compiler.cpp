@@ -106,9 +106,11 @@ class NvrtcCompiler final : public Compiler {
   explicit NvrtcCompiler(NvrtcLibrary library)
       : library_(std::move(library)),
         includes_(include_options(toolkit_headers(library_.path))),
-        version_("NVRTC " + full_version(library_)) {}
+        version_("NVRTC " + full_version(library_)),
+        headers_(headers_digest(toolkit_headers(library_.path))) {}
 
   std::string version() const override { return version_; }
+  std::string headers() const override { return headers_; }
   CompileOutcome compile(const CompileRequest& request) override;
 
  private:
@@ -120,6 +122,7 @@ class NvrtcCompiler final : public Compiler {
   NvrtcLibrary library_;
   std::vector<std::string> includes_;  // options
   std::string version_;
+  std::string headers_;
 };
 
 bool includes_any(const std::string& text) { return text.contains("include"); }

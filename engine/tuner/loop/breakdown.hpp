@@ -12,11 +12,12 @@ namespace fa_tune::tuner {
 // compilers. Trials that were recalled and the finals are not counted.
 struct Breakdown {
   std::vector<std::string> devices;
-  int jobs = 0;    // compilers
+  int jobs = 0;    // compilers, the most there were at a time
   int trials = 0;  // recorded in this session
   int gated = 0;   // of those, that came to a device
   double wall_s = 0;
-  double compile_s = 0;  // in compilers, for recorded trials; 0 for what the cache had
+  double compile_s = 0;    // in compilers, for recorded trials; 0 for what the cache had
+  double compilers_s = 0;  // how long they were there
   double gate_s = 0;
   double time_s = 0;  // timing, with its proof
   // Of the device executors: at work (gate, time, loading); with nothing to do; and the part of

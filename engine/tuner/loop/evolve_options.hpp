@@ -7,6 +7,7 @@
 
 #include "db/store.hpp"
 #include "engine/device/device_supply.hpp"
+#include "engine/kernel/compile/compiler_group.hpp"
 #include "engine/search/external/proposer_arm.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/tuner/loop/breakdown.hpp"
@@ -50,7 +51,7 @@ struct EvolveOptions {
   std::optional<double> seconds;
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
-  int jobs = 1;        // compiler threads; the result does not depend on it
+  int jobs = 1;        // compilers to begin with; the result does not depend on it
   BatchPolicy policy;  // a resumed run has its own
   std::optional<std::int64_t> resume;
   // Runs of the store to learn from before the first trial (choose_prior_runs); a resumed run has
@@ -65,8 +66,10 @@ struct EvolveOptions {
   // For finals on a device that measures: see hold_finals.
   EmulatorOpener emulator = {};
   device::DeviceSupply* supply = nullptr;  // of more devices while it runs, of the same kind
-  bool finals = true;                      // if not, --resume holds them later
-  std::vector<std::string> final_suites;   // what finalists are gated on; all suites if empty
+  // What the compiler of the run asks, where compilers come and go while it runs.
+  kernel::CompilerGroup* compilers = nullptr;
+  bool finals = true;                     // if not, --resume holds them later
+  std::vector<std::string> final_suites;  // what finalists are gated on; all suites if empty
 };
 
 // How a run stands, for progress and summaries.

@@ -8,6 +8,7 @@
 
 #include "engine/tuner/loop/device_wait.hpp"
 #include "engine/tuner/loop/proposer.hpp"
+#include "engine/tuner/loop/run_options.hpp"
 #include "engine/util/fault_point.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/random.hpp"
@@ -49,13 +50,14 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       warm_(is_warm(*parts.store.run(run))),
       policy_(policy),
       log_(parts.task, parts.store, run),
+      compilers_before_s_(
+          parts.options.compilers != nullptr ? parts.options.compilers->presence().seconds : 0),
       seconds_before_(log_.seconds_before()),
       compile_stage_(parts.task, *parts.devices.front(), parts.pool,
                      cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
       seeds_(TrialSeeds::of(seed)),
       executor_({}, parts.queue) {
   for (device::Device* device : parts.devices) add_device(*device);
-  breakdown_.jobs = parts.options.jobs;
 }
 
 void SearchLoop::add_device(device::Device& device) {
@@ -116,6 +118,13 @@ void SearchLoop::run() {
   executor_.stop();
   interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
+  breakdown_.jobs = parts_.options.jobs;
+  breakdown_.compilers_s = breakdown_.jobs * breakdown_.wall_s;
+  if (parts_.options.compilers != nullptr) {
+    const auto [most, seconds] = parts_.options.compilers->presence();
+    breakdown_.jobs = most;
+    breakdown_.compilers_s = seconds - compilers_before_s_;
+  }
 }
 
 // Takes steps while there are any, and writes what they record to disk together.
@@ -135,7 +144,7 @@ bool SearchLoop::advance() {
   bool any = false;
   while (ask()) any = true;
   any |= together([this] { return record(); });
-  any |= together([this] { return compile_next() || begin_early(); });
+  any |= together([this] { return take_compiled(); });
   for (Entry* entry : std::exchange(begun_, {})) executor_.submit(job(*entry));
   // Where no device is left nothing is asked for, and so nothing told: who waits for one and goes on
   // must come to the same.
@@ -190,6 +199,16 @@ bool SearchLoop::has_room() const {
   // Where kernels run in the engine's own process, only what runs may have been attempted.
   const bool apart = parts_.devices.front()->apart();
   return executor_.under_way() + begun_.size() < executor_.alive() * (apart ? kAhead : 1);
+}
+
+// False where nothing is ready, or nobody compiles any more.
+bool SearchLoop::take_compiled() {
+  try {
+    return compile_next() || begin_early();
+  } catch (const kernel::NoCompilerLeft& why) {
+    trouble_ = why.what();
+    return false;
+  }
 }
 
 bool SearchLoop::compile_next() {

@@ -91,6 +91,7 @@ class SearchLoop {
   template <typename Step>
   bool together(const Step& step);
   bool ask();
+  bool take_compiled();
   bool compile_next();
   bool begin_early();
   bool record();
@@ -121,6 +122,7 @@ class SearchLoop {
   BatchPolicy policy_;
   TrialLog log_;
   Stopwatch watch_;
+  double compilers_before_s_;  // CompilerGroup::presence, as the watch began
   double seconds_before_;
   CompileStage compile_stage_;
   TrialSeeds seeds_;

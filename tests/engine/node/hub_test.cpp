@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "engine/node/agent.hpp"
-#include "engine/node/lane.hpp"
+#include "engine/node/device_lane.hpp"
 #include "engine/node/tls_channel.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -39,7 +39,8 @@ HubOptions hub_options() {
 
 // What came of a node that served the hub: why it ended, or the words of its error.
 std::future<std::string> serve(const NodeHub& hub, std::vector<std::string> devices,
-                               unsigned char key = 1, std::chrono::milliseconds wait = 0ms) {
+                               unsigned char key = 1, std::chrono::milliseconds wait = 0ms,
+                               std::shared_ptr<kernel::Compiler> compiler = nullptr) {
   AgentOptions options;
   options.engine = hub.address();
   options.key = key_of(key);
@@ -47,6 +48,8 @@ std::future<std::string> serve(const NodeHub& hub, std::vector<std::string> devi
   options.devices = std::move(devices);
   options.wait = wait;
   options.patience = short_patience();
+  options.compiler = std::move(compiler);
+  options.jobs = options.compiler == nullptr ? 0 : 2;
   options.open = [](const std::string& device) {
     return open_emulator(device.substr(device.find(':') + 1));
   };
@@ -68,6 +71,27 @@ std::vector<Device*> arrived(NodeHub& hub, std::size_t count) {
     std::this_thread::sleep_for(20ms);
   }
   return all;
+}
+
+// Answers with its own name.
+class NamedCompiler final : public kernel::Compiler {
+ public:
+  NamedCompiler(std::string name, std::string version)
+      : name_(std::move(name)), version_(std::move(version)) {}
+  kernel::CompileOutcome compile(const kernel::CompileRequest&) override {
+    kernel::Compiled compiled;
+    compiled.image.bytes = name_;
+    return compiled;
+  }
+  std::string version() const override { return version_; }
+
+ private:
+  std::string name_, version_;
+};
+
+std::string compiled_by(kernel::Compiler& compiler) {
+  const auto outcome = compiler.compile({{"source", "k", ""}, "sm_89", {}, {}});
+  return outcome ? outcome->image.bytes : outcome.error().message;
 }
 
 bool works(Device& device) {
@@ -218,6 +242,44 @@ TEST_CASE("a node waits for its engine and finds the next one") {
   CHECK(node.get() == "the search is over");
 }
 
+TEST_CASE(
+    "nodes bring compilers, alone or beside devices, those of another version nothing but "
+    "devices") {
+  HubOptions options = hub_options();
+  options.compilers = std::make_shared<kernel::CompilerGroup>(
+      kernel::CompilerGroup::Options{5s, "a node that compiles"});
+  kernel::CompilerGroup& group = *options.compilers;
+  std::future<std::string> both, alone, other;
+  {
+    NodeHub hub(options);
+    alone = serve(hub, {}, 1, 0ms, std::make_shared<NamedCompiler>("alone", "v1"));
+    CHECK(group.wait_for_first(kNever));
+    CHECK(group.version() == "v1");
+    CHECK(group.size() == 2);
+    CHECK(compiled_by(group) == "alone");
+    other = serve(hub, {"emulator:l4"}, 1, 0ms, std::make_shared<NamedCompiler>("other", "v2"));
+    Device* const device = hub.wait_for_first(kNever);
+    REQUIRE(device != nullptr);
+    CHECK(works(*device));
+    CHECK(group.size() == 2);
+    const std::string refused =
+        serve(hub, {}, 1, 0ms, std::make_shared<NamedCompiler>("other", "v2")).get();
+    CHECK(refused.starts_with("user: "));
+    CHECK(refused.find("it has v2 and the search has v1") != std::string::npos);
+    both = serve(hub, {"emulator:l4"}, 1, 0ms, std::make_shared<NamedCompiler>("both", "v1"));
+    for (int i = 0; i < 500 && group.size() < 4; ++i) std::this_thread::sleep_for(20ms);
+    CHECK(group.size() == 4);
+    // A node whose devices are not wanted is told so, and its compilers go with it.
+    CHECK(serve(hub, {"emulator:h100"}, 1, 0ms, std::make_shared<NamedCompiler>("c", "v1"))
+              .get()
+              .starts_with("user: "));
+    for (int i = 0; i < 500 && group.size() > 4; ++i) std::this_thread::sleep_for(20ms);
+    CHECK(group.size() == 4);
+  }
+  CHECK(group.size() == 0);
+  for (auto* each : {&alone, &other, &both}) CHECK(each->get() == "the search is over");
+}
+
 TEST_CASE("a hub without nodes ends its waits") {
   HubOptions options = hub_options();
   options.grace = 100ms;
@@ -275,7 +337,7 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
     REQUIRE(socket.has_value());
     auto channel = TlsChannel::open(*socket, TlsChannel::Side::node, key_of(1), 5s);
     REQUIRE(channel.has_value());
-    return std::make_unique<Link>(std::move(*channel));
+    return std::make_shared<Link>(std::move(*channel));
   };
   const auto hello = [](node::message::Role role) {
     return node::message::Hello{node::message::build_of_this_program(), "n1", "emulator:l4", role};
@@ -287,8 +349,8 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
       REQUIRE(wait_for_message(*link, 5s, 5s).has_value());
       return;
     }
-    Lane lane([] { return open_emulator(); }, short_patience());
-    std::jthread serving([&] { (void)lane.serve(*link, hello(role)); });
+    DeviceLane lane([] { return open_emulator(); }, short_patience());
+    std::jthread serving([&] { (void)lane.serve(link, hello(role)); });
     const auto came = arrived(hub, 1);
     REQUIRE(came.size() == 1);
     link->cut();

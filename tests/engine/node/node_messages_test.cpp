@@ -1,6 +1,7 @@
 #include "engine/node/node_messages.hpp"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/node/link.hpp"
 #include "engine/util/error.hpp"
 #include "engine/worker/shared_window.hpp"
+#include "tests/fuzz/try_frames.hpp"
 
 namespace fa_tune::test {
 
@@ -25,21 +27,12 @@ Frame frame_of(const std::string& bytes) {
   return **reader.next();
 }
 
-std::vector<node::message::Message> samples() {
-  using namespace node::message;
-  return {Hello{"build", "n1", "cuda:0", Role::reference},
-          Welcome{},
-          Refused{"why"},
-          Begin{},
-          Beat{},
-          Over{"why"},
-          Number{7}};
-}
-
 }  // namespace
 
 TEST_CASE("what a node and an engine say comes back as it was, whole or not at all") {
-  for (const auto& sample : samples()) {
+  std::set<std::size_t> kinds;
+  for (const auto& sample : sample_node_messages()) {
+    kinds.insert(sample.index());
     const std::string bytes = node::message::encode(sample);
     const Frame whole = frame_of(bytes);
     CHECK(node::message::is_message(whole));
@@ -53,12 +46,17 @@ TEST_CASE("what a node and an engine say comes back as it was, whole or not at a
     CHECK_FALSE(worker::message::decode_request(whole).has_value());
     CHECK_FALSE(worker::message::decode_answer(whole).has_value());
   }
+  CHECK(kinds.size() == std::variant_size_v<node::message::Message>);
   CHECK_FALSE(
       node::message::is_message(frame_of(worker::encode_frame(node::message::kTensorBytes, "x"))));
-  CHECK_FALSE(node::message::decode({0x200 + 7, ""}).has_value());
+  CHECK_FALSE(
+      node::message::decode({0x200 + std::variant_size_v<node::message::Message>, ""}).has_value());
   // A role that there is not.
-  Frame hello = frame_of(node::message::encode(samples().front()));
-  hello.payload[hello.payload.size() - 8] = 2;
+  Frame hello = frame_of(node::message::encode(sample_node_messages().front()));
+  // The role comes before a number and two texts that are empty.
+  char& role = hello.payload[hello.payload.size() - 32];
+  CHECK(role == static_cast<char>(node::message::Role::reference));
+  role = 3;
   CHECK_FALSE(node::message::decode(hello).has_value());
 }
 

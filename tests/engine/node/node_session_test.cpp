@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/node/lane.hpp"
+#include "engine/node/device_lane.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
 #include "tests/engine/node/nodes.hpp"
@@ -33,7 +33,7 @@ class Node {
     engine_ = engine;
     node_ = node;
     thread_ = std::jthread([this] {
-      end_ = lane_.serve(*node_, {"build", "n1", "emulator:l4", {}});
+      end_ = lane_.serve(node_, {"build", "n1", "emulator:l4", {}});
     });
     const auto hello = wait_for_message(*engine_, 5s, 5s);
     REQUIRE(hello.has_value());
@@ -54,7 +54,7 @@ class Node {
   }
 
  private:
-  Lane lane_;
+  DeviceLane lane_;
   std::shared_ptr<Link> engine_;
   std::shared_ptr<Link> node_;
   Lane::End end_;

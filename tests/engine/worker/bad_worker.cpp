@@ -182,6 +182,7 @@ class BadCompiler final : public Compiler {
     compiled.image.kernel = request.source.kernel;
     compiled.image.bytes = request.source.text;
     compiled.code_hash = std::to_string(getpid());
+    if (request.source.text == "one_more") compiled.image.more.emplace_back();
     return compiled;
   }
   std::string version() const override { return "bad 1"; }

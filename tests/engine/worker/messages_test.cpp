@@ -93,11 +93,12 @@ TEST_CASE("the fuzzer's corpus is of messages") {
       REQUIRE(frame.has_value());
       if (!*frame) break;
       ++messages;
-      CHECK((message::decode_request(**frame) || message::decode_answer(**frame)));
+      CHECK((message::decode_request(**frame) || message::decode_answer(**frame) ||
+             node::message::decode(**frame)));
     }
     CHECK_FALSE(reader.within());
   }
-  CHECK(messages == 17);
+  CHECK(messages == 22);
 }
 
 // A short, repeatable version of `tools/fuzz 600 frames`.
@@ -105,6 +106,8 @@ TEST_CASE("bytes near to frames are refused with a reason or are messages") {
   std::vector<std::string> seeds;
   for (const auto& each : test::sample_requests()) seeds.push_back(encode(each));
   for (const auto& each : test::sample_answers()) seeds.push_back(encode(each));
+  for (const auto& each : test::sample_node_messages())
+    seeds.push_back(node::message::encode(each));
   Random random(17);
   std::set<std::string> outcomes;
   for (int i = 0; i < 40'000; ++i) {

@@ -67,6 +67,14 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
   unsetenv("FA_TUNE_BAD_WORKER_FOLDER");
 }
 
+TEST_CASE("a compiler that makes other kernels than it was asked for is not believed") {
+  const auto compiler = open_remote_compiler(compiler_options());
+  const auto outcome = compiler->compile(cuda_source("one_more"));
+  REQUIRE_FALSE(outcome.has_value());
+  CHECK(outcome.error().message == "the compiler made other kernels of it");
+  CHECK_FALSE(outcome.error().lasting);
+}
+
 TEST_CASE("a source that is too large for a message is the source's fault") {
   const auto compiler = open_remote_compiler(compiler_options());
   const auto outcome = compiler->compile(cuda_source(std::string(std::size_t{100} << 20, ' ')));

@@ -1,3 +1,5 @@
+#include <functional>
+#include <future>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -25,6 +27,7 @@ class FakeCompiler final : public Compiler {
 
   CompileOutcome compile(const CompileRequest& request) override {
     ++*calls;
+    if (meanwhile) meanwhile(request.source.text);
     if (request.source.text == "bad")
       return std::unexpected(CompileFailure{"k.cu(1): error: bad", "a long log"});
     if (request.source.text == "slow")
@@ -43,6 +46,7 @@ class FakeCompiler final : public Compiler {
   std::string version() const override { return version_; }
 
   std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
+  std::function<void(const std::string& text)> meanwhile;
 
  private:
   std::string version_;
@@ -107,6 +111,29 @@ TEST_CASE("cache: failures are remembered, save those that another try may mend"
   CHECK(*cached.calls == 1);
   for (int i = 0; i < 2; ++i) CHECK_FALSE(cached.compiler->compile(request("slow")).has_value());
   CHECK(*cached.calls == 3);
+}
+
+TEST_CASE("cache: of equal requests at the same time one is compiled, others are not held up") {
+  const ScratchFolder folder;
+  auto fake = std::make_unique<FakeCompiler>();
+  const auto calls = fake->calls;
+  std::promise<void> go_on;
+  fake->meanwhile = [wait = go_on.get_future().share()](const std::string& text) {
+    if (text == "good") wait.wait();
+  };
+  const auto compiler = with_cache(std::move(fake), folder.path());
+  std::vector<std::future<CompileOutcome>> equal;
+  for (int i = 0; i < 4; ++i)
+    equal.push_back(
+        std::async(std::launch::async, [&] { return compiler->compile(request("good")); }));
+  CHECK(compiler->compile(request("other")).has_value());
+  // Time for a second one to slip through.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  go_on.set_value();
+  int from_cache = 0;
+  for (auto& each : equal) from_cache += each.get()->from_cache;
+  CHECK(from_cache == 3);
+  CHECK(*calls == 2);
 }
 
 TEST_CASE("cache: source, kernel, architecture, kind, options and compiler make different keys") {

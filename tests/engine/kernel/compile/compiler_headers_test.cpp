@@ -35,6 +35,19 @@ bool has_toolkit() { return !describe_nvrtc().headers.empty(); }
 
 }  // namespace
 
+TEST_CASE(
+    "toolkit headers: where they lie changes nothing in what they are called, what they hold "
+    "does") {
+  const ScratchFolder one, two;
+  for (const auto* folder : {&one, &two}) std::ofstream(folder->path() / "cuda_fp16.h") << "half";
+  CHECK(headers_digest(one.path()) == headers_digest(two.path()));
+  std::ofstream(two.path() / "cuda_fp16.hpp") << "its functions";
+  CHECK(headers_digest(one.path()) != headers_digest(two.path()));
+  CHECK(headers_digest(one.path()) != "");
+  CHECK(headers_digest("") == "");
+  if (has_toolkit()) CHECK(open_nvrtc()->headers() == headers_digest(describe_nvrtc().headers));
+}
+
 TEST_CASE("host headers: what a kernel can use of them is there") {
   const struct {
     const char* includes;

@@ -76,6 +76,19 @@ TEST_CASE("pool: several threads compile at once") {
   CHECK(second.get().has_value());
 }
 
+TEST_CASE("pool: more threads can join, and what waits is theirs") {
+  GatedCompiler compiler;
+  CompilePool pool(compiler, 1);
+  auto first = pool.submit(pool_request("wait"));
+  auto second = pool.submit(pool_request("wait"));
+  pool.grow(2);
+  compiler.wait_until_asked(2);  // would hang with one thread
+  pool.grow(1);
+  compiler.release();
+  CHECK(first.get().has_value());
+  CHECK(second.get().has_value());
+}
+
 TEST_CASE("pool: its end drops what waits, waits for what runs, and passes exceptions on") {
   GatedCompiler compiler;
   auto pool = std::make_unique<CompilePool>(compiler, 1);

@@ -53,7 +53,7 @@ std::vector<NetworkFault> record_faults() {
   constexpr int kClear = RecordFault::kClear;
   constexpr int kProtected = RecordFault::kProtected;
   const std::string kGone = "is gone: ";
-  const std::string kDenied = "takes no device of this node: no common key";
+  const std::string kDenied = "takes nothing of this node: no common key";
   return {
       {"reset before the first byte", "", RecordFault{node, kClear, 0, 0, reset}},
       {"cut in the first bytes", "", RecordFault{node, kClear, 0, 3, cut}},
@@ -197,7 +197,7 @@ std::vector<NetworkFault> hostile_faults() {
                   .drip = 2ms}},
       {"a hello of another build", "is refused: it runs another build of fa-tune",
        FrameFault{.is = says<said::Hello>, .instead = hello("another")},
-       "takes no device of this node: it runs another build"},
+       "takes nothing of this node: it runs another build"},
       {"a hello of a build without roles", "gave no name: it said",
        FrameFault{.is = says<said::Hello>,
                   .instead =
