@@ -6,7 +6,7 @@
 namespace fa_tune::db {
 
 Store::Store(const std::filesystem::path& path, Mode mode)
-    : state_(std::make_unique<State>(State{path.string(), open_connection(path, mode), {}})) {}
+    : state_(std::make_unique<State>(path.string(), open_connection(path, mode))) {}
 
 Store::~Store() = default;
 

@@ -174,7 +174,7 @@ struct TrialFilter {
   int limit = 10;                         // negative for all
 };
 
-// The database, one transaction a trial. SQLite with WAL, synchronous=FULL, STRICT tables and
+// The database, one transaction a trial or a Group of them. SQLite with WAL, synchronous=FULL, STRICT tables and
 // foreign keys; `application_id` marks the file as ours and `user_version` its schema. Rows are
 // never deleted. Several processes may work on one file, each on runs of its own (RunLease).
 // Opening throws UserError for a file that is not such a database or is newer than this program
@@ -185,6 +185,21 @@ struct TrialFilter {
 class Store {
  public:
   enum class Mode { read, write };  // write creates the file and brings an older schema up to date
+
+  // While one lives, attempts and trials that are recorded go to disk together, when it commits: a
+  // commit waits for the disk, which is most of what a trial costs the store. Without a commit none
+  // of them is kept. One at a time.
+  class Group {
+   public:
+    explicit Group(Store& store);
+    ~Group();
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    void commit();
+
+   private:
+    Store& store_;
+  };
 
   Store(const std::filesystem::path& path, Mode mode);
   ~Store();
@@ -267,6 +282,7 @@ class Store {
 
  private:
   struct State;
+  friend class AtomicWrite;
   std::unique_ptr<State> state_;
 };
 

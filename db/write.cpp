@@ -1,6 +1,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include <SQLiteCpp/Transaction.h>
 #include <fmt/core.h>
@@ -196,9 +197,25 @@ void Store::set_run_state(std::int64_t run, const std::string& state) {
   if (state != "running") state_->leases.erase(run);
 }
 
+Store::Group::Group(Store& store) : store_(store) { store.state_->in_group = true; }
+
+Store::Group::~Group() {
+  store_.state_->group.reset();  // what was not committed is rolled back
+  store_.state_->after_group.clear();
+  store_.state_->in_group = false;
+}
+
+void Store::Group::commit() {
+  State& state = *store_.state_;
+  if (!state.group) return;
+  state.guarded([&](Database& /*db*/) { state.group->commit(); });
+  state.group.reset();
+  for (const FaultPointName point : std::exchange(state.after_group, {})) fault_point(point);
+}
+
 int Store::record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json) {
   return state_->guarded([&](Database& db) {
-    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    AtomicWrite transaction(*state_);
     Statement query(db, "SELECT count(*) + 1 FROM attempts WHERE run = ? AND number = ?");
     query.bind(1, run);
     query.bind(2, number);
@@ -213,8 +230,7 @@ int Store::record_attempt(std::int64_t run, std::int64_t number, const std::stri
     insert.bind(4, config_json);
     insert.exec();
     fault_point("attempt_written");
-    transaction.commit();
-    fault_point("attempt_committed");
+    transaction.commit("attempt_committed");
     return attempt;
   });
 }
@@ -225,15 +241,14 @@ std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<Parent
   if (trial.screen_time) require_interval(trial.screen_time->us);
   if (trial.final_time) require_interval(trial.final_time->us);
   return state_->guarded([&](Database& db) {
-    Transaction transaction(db, TransactionBehavior::IMMEDIATE);
+    AtomicWrite transaction(*state_);
     if (!trial.source_hash.empty() && !source_text.empty())
       insert_source(db, trial.source_hash, source_text);
     const std::int64_t id = insert_trial(db, trial);
     for (const ParentRow& parent : parents) insert_parent(db, id, parent);
     for (const SampleRow& series : samples) insert_samples(db, id, series.phase, series.us);
     fault_point("trial_written");
-    transaction.commit();
-    fault_point("trial_committed");
+    transaction.commit("trial_committed");
     return id;
   });
 }

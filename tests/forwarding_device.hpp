@@ -15,6 +15,7 @@ class ForwardingDevice : public device::Device {
 
   const device::DeviceInfo& info() const override { return inner_->info(); }
   std::uint64_t life() const override { return inner_->life(); }
+  bool over_network() const override { return inner_->over_network(); }
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     return inner_->load(image);
   }

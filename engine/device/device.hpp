@@ -255,6 +255,8 @@ class Device {
   virtual std::string lost_because() const { return {}; }
   // Whether kernels run in another process than this one, whose own end then says nothing of them.
   virtual bool apart() const { return false; }
+  // Whether bytes go to it and come from it over a network, where a gate's megabytes are dear.
+  virtual bool over_network() const { return false; }
   // The Faults that ended the process which runs the kernels, where that is another than this one;
   // the newest last. After each, a kernel is loaded again when it is next used; buffers are gone,
   // and addresses and tensor maps made of them must not be used any more.

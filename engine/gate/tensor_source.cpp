@@ -39,7 +39,7 @@ void TensorSource::write_guarded(std::size_t i, device::BufferHandle to,
                                  std::span<const std::byte> guard) const {
   const problem::Tensor& tensor = instance_.tensors[i];
   const std::size_t bytes = bytes_of(tensor);
-  if (bytes >= DeviceInputCache::kLeast) {
+  if (has_original(i) || bytes >= DeviceInputCache::kLeast) {
     write(i, {to, guard.size()});
     for (const std::size_t at : {std::size_t{0}, guard.size() + bytes})
       if (!guard.empty()) require(device_.write(to, at, guard), tensor);

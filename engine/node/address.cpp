@@ -27,9 +27,12 @@ std::expected<Found, std::string> look_up(const Address& address, int flags) {
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
+  // This machine's name may stand for a loopback address here (Debian's 127.0.1.1), which is not
+  // what it stands for on others. So who listens at it listens at all addresses.
+  const bool any = (flags & AI_PASSIVE) != 0 && address.host == name_of_this_machine();
   addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  const int error = getaddrinfo(any ? nullptr : address.host.c_str(),
+                                std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) return std::unexpected(std::string(gai_strerror(error)));
   return Found(found, freeaddrinfo);
 }
@@ -73,6 +76,11 @@ std::string connect_one(int socket, const addrinfo& place, std::chrono::millisec
 }
 
 }  // namespace
+
+std::string name_of_this_machine() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
+}
 
 std::string to_text(const Address& address) {
   const bool bare = address.host.find(':') == std::string::npos;

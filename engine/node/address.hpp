@@ -14,11 +14,14 @@ struct Address {
 };
 std::string to_text(const Address& address);
 
+// What this machine calls itself.
+std::string name_of_this_machine();
+
 // Throws UserError for anything else. `option`: for its message.
 Address parse_address(const std::string& text, const std::string& option);
 
-// A socket that listens there; port 0 stands for any that is free, and `address` gets it. Throws
-// UserError where nobody can listen.
+// A socket that listens there, at the name of this machine on all of its addresses; port 0 stands
+// for any that is free, and `address` gets it. Throws UserError where nobody can listen.
 int listen_at(Address& address);
 
 // The next connection of a socket that listens, after a wait of at most `most`; -1 if there is none.

@@ -52,10 +52,10 @@ NodeHub::~NodeHub() {
 // Those that are left.
 std::vector<std::shared_ptr<Link>> NodeHub::links() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(links_, [](const std::weak_ptr<Link>& each) { return each.expired(); });
+  std::erase_if(links_, [](const Welcomed& each) { return each.link.expired(); });
   std::vector<std::shared_ptr<Link>> all;
-  for (const auto& each : links_)
-    if (auto link = each.lock()) all.push_back(std::move(link));
+  for (const Welcomed& each : links_)
+    if (auto link = each.link.lock()) all.push_back(std::move(link));
   return all;
 }
 
@@ -100,7 +100,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket, const std::function<v
   }
   if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  links_.push_back(link);
+  links_.push_back({link, hello.node});
   return Guest{std::move(link), std::move(hello)};
 }
 
@@ -169,6 +169,14 @@ void NodeHub::require_kind(const device::DeviceInfo& kind) {
   kind_ = kind;
 }
 
+std::set<std::string> NodeHub::connected_nodes() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> names;
+  for (const Welcomed& each : links_)
+    if (const auto link = each.link.lock(); link && link->connected()) names.insert(each.node);
+  return names;
+}
+
 std::vector<device::Device*> NodeHub::take_arrived() {
   const std::lock_guard lock(mutex_);
   return std::exchange(arrived_, {});
@@ -179,9 +187,9 @@ void NodeHub::on_arrival(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-device::Device* NodeHub::wait_for_first(const std::atomic<bool>& stop) {
+device::Device* NodeHub::wait_for_first(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop && !changed_.wait_for(lock, kStopLook, [this] { return !devices_.empty(); })) {
+  while (!stop() && !changed_.wait_for(lock, kStopLook, [this] { return !devices_.empty(); })) {
   }
   return devices_.empty() ? nullptr : devices_.front().get();
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,8 +49,11 @@ class NodeHub final : public device::DeviceSupply {
   std::chrono::milliseconds patience() const override { return options_.grace; }
   std::string awaited() const override { return "a node at " + to_text(options_.address); }
 
-  // Waits for the first device, as long as that takes; nothing once `stop` is set.
-  device::Device* wait_for_first(const std::atomic<bool>& stop);
+  // The names of the nodes that are connected now, from any thread.
+  std::set<std::string> connected_nodes() const;
+
+  // Waits for the first device, as long as that takes; nothing once `stop` says so.
+  device::Device* wait_for_first(const std::function<bool()>& stop);
   // A device of a node for reference kernels alone. Waits for one, at most for patience(); throws
   // MachineError where there is none.
   std::unique_ptr<device::Device> open_reference();
@@ -58,6 +62,11 @@ class NodeHub final : public device::DeviceSupply {
   struct Guest {
     std::shared_ptr<Link> link;
     message::Hello hello;
+  };
+  // A connection that lasts as long as somebody asks there.
+  struct Welcomed {
+    std::weak_ptr<Link> link;
+    std::string node;
   };
 
   void see_in(int socket, const std::function<void()>& proved);
@@ -73,7 +82,7 @@ class NodeHub final : public device::DeviceSupply {
   mutable std::mutex mutex_;  // guards all below but the last two
   std::condition_variable_any changed_;
   std::optional<device::DeviceInfo> kind_;
-  std::vector<std::weak_ptr<Link>> links_;  // of all who were welcomed
+  std::vector<Welcomed> links_;  // those that were welcomed and are left
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
   std::deque<Guest> references_;

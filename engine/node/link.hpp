@@ -65,6 +65,7 @@ class Link {
   Done receive_tensors(std::span<std::byte> room, Milliseconds silence, Milliseconds deadline);
   // From any thread.
   void cut() { channel_->cut(); }
+  bool connected() const { return channel_->connected(); }
 
  private:
   using Instant = std::chrono::steady_clock::time_point;

@@ -120,6 +120,11 @@ TlsChannel::~TlsChannel() { close(socket_); }
 
 void TlsChannel::cut() { shutdown(socket_, SHUT_RDWR); }
 
+bool TlsChannel::connected() const {
+  pollfd end{socket_, POLLRDHUP, 0};
+  return poll(&end, 1, 0) == 0;
+}
+
 std::expected<std::unique_ptr<TlsChannel>, TlsChannel::Failure> TlsChannel::open(
     int socket, Side side, const Key& key, Milliseconds deadline) {
   std::unique_ptr<TlsChannel> channel(new TlsChannel(socket, side, key));

@@ -49,6 +49,9 @@ class TlsChannel {
   std::expected<bool, std::string> receive(std::string& bytes, Milliseconds most);
   // From any thread: whoever waits here, or comes later, is told that it is cut.
   void cut();
+  // From any thread: false once the other side has closed it, or it was cut. What has come may not
+  // be read yet.
+  bool connected() const;
 
  private:
   TlsChannel(int socket, Side side, const Key& key);

@@ -26,6 +26,7 @@ class RemoteDevice final : public device::Device {
   explicit RemoteDevice(const RemoteOptions& options)
       : deadlines_(options.deadlines),
         parks_buffers_(options.parks_buffers),
+        over_network_(options.over_network),
         worker_(options, window_),
         lease_(worker_.info().uuid) {}
 
@@ -33,6 +34,7 @@ class RemoteDevice final : public device::Device {
   bool lost() const override { return worker_.lost(); }
   std::string lost_because() const override { return worker_.lost_because(); }
   bool apart() const override { return true; }
+  bool over_network() const override { return over_network_; }
   std::span<const device::Fault> deaths() const override { return worker_.deaths(); }
   std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }
   void note_incumbent(double us) override { incumbent_us_ = us; }
@@ -394,6 +396,7 @@ class RemoteDevice final : public device::Device {
 
   Deadlines deadlines_;
   bool parks_buffers_;
+  bool over_network_;
   Window window_;
   WorkerSupervisor worker_;
   // Held while something runs there, from before the deadline of the request on.

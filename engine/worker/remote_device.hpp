@@ -51,6 +51,7 @@ struct RemoteOptions {
   // Keeps buffers that are released, wiped, for the next of the same size. Not for an emulator,
   // which knows what nobody has written yet and what is no more.
   bool parks_buffers = false;
+  bool over_network = false;  // Device::over_network
   // Waits before each try to start a worker in the place of one that died. A driver that has just
   // killed a kernel may need some seconds for itself.
   std::vector<std::chrono::milliseconds> pauses = {

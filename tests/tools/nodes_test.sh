@@ -158,6 +158,28 @@ check 'started: the same trials' equal "$(fingerprint started.db)" "$expected"
 check 'started: by both devices' equal "$(devices started.db)" 's1/emulator:l4 s1/emulator:l4#2'
 check 'started: what they say is told' contains "$err" ': node s1 serves the engine at 127.0.0.1:'
 check 'started: none is left' is_not pgrep -f -- "node --device emulator:l4.2 --name s1"
+# The command of a node as words, and as text for a shell.
+try "$program" evolve "${small[@]}" --db words.db --listen 127.0.0.1:0 --key 'a key' --node-device emulator:l4 \
+  --nodes 'env {} --name s2'
+check "words for {}: succeeds (its words: $(tail -n 1 "$err"))" equal "$status" 0
+check 'words for {}: by its device' equal "$(devices words.db)" s2/emulator:l4
+try "$program" evolve "${small[@]}" --db text.db --listen 127.0.0.1:0 --key 'a key' --node-device 'emulator:l4*2' \
+  --nodes "sh -c 'exec {} --name s3'"
+check "text for {}: succeeds (its words: $(tail -n 1 "$err"))" equal "$status" 0
+check 'text for {}: by its devices' equal "$(devices text.db)" 's3/emulator:l4 s3/emulator:l4#2'
+try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key --node-device emulator:l4
+check '--node-device without --nodes: refused' equal "$status" 2
+
+# Ended before a node has come: so is what was to start it.
+listen ended "${small[@]}" --nodes "sh -c 'sleep 1234.5'"
+for ((i = 0; i < 600; ++i)); do ! pgrep -f '^sleep 1234.5' >/dev/null || break; sleep 0.1; done
+check 'ended: it waits' test -n "$(pgrep -f '^sleep 1234.5')"
+kill -TERM "$engine"
+status_of "$engine"
+check 'ended: ends with 130' equal "$status" 130
+check 'ended: none is left' is_not pgrep -f '^sleep 1234.5'
+check 'ended: and no database' is_not test -e ended.db
+
 try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key \
   --nodes "'$program' node --device nothing"
 check 'a command that fails: ends with 3' equal "$status" 3
@@ -166,6 +188,21 @@ try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key --n
 check 'a command that there is not: refused' equal "$status" 2
 try "$program" evolve "${small[@]}" --db x.db --nodes "$program node"
 check '--nodes without an address: refused' equal "$status" 2
+
+# The examples of launchers.
+examples=$repository/tools/nodes
+check 'the batch script is one of bash' bash -n "$examples/slurm.sbatch"
+check 'the Python script is one' python3 -c 'import sys; compile(open(sys.argv[1]).read(), *sys.argv[1:], "exec")' \
+  "$examples/ray_nodes.py"
+if python3 -c 'import yaml' 2>/dev/null; then
+  python3 -c 'import sys, yaml; print(*(each["kind"] for each in yaml.safe_load_all(open(sys.argv[1]))))' \
+    "$examples/kubernetes.yaml" >kinds || true
+  check 'the manifest has its parts' equal "$(cat kinds)" 'Service Job Job'
+fi
+for command in evolve node; do "$program" "$command" --help; done >help
+grep -hv '^ *#' "$examples"/{slurm.sbatch,kubernetes.yaml,ray_nodes.py} | grep -o -- '--[a-z][a-z]*' | sort -u >options
+check 'the examples have options' test "$(wc -l <options)" -gt 5
+while read -r option; do check "examples: $option is an option" contains help "$option "; done <options
 
 # Who is not to come, to a search that lasts until it is ended.
 listen guarded --space small.yaml --seed 1 --budget 1h --no-finals

@@ -23,7 +23,10 @@ NOT_RUN = {
     "pip install ": "compiles the program, or needs a wheel; tools/python/check_wheel",
     "python -m build": "compiles the program",
     "fa-tune evolve --space softmax.yaml --listen ": "waits for nodes; tools_nodes",
+    "fa-tune evolve --space h100.yaml --listen ": "waits for nodes; tools_nodes",
     "fa-tune node --connect login1": "needs a search that listens; tools_nodes",
+    "salloc ": "needs Slurm; tools_slurm",
+    "fa-tune evolve --space h100.yaml --nodes slurm": "needs Slurm; tools_slurm",
     "tools/fa-tune emulate racy.cu": "is printed shortened; tools_emulate shows a race",
 }
 
@@ -49,7 +52,8 @@ NOT_COMMANDS = {
     "attention/  ": "folders",
 }
 
-PROGRAMS = ("fa-tune", "tools/", "bench_", "build/", "sqlite3", "nvcc", "cmake", "ctest", "ninja", "python3", "pip", "python -m", "apt-get")
+PROGRAMS = ("fa-tune", "tools/", "bench_", "build/", "sqlite3", "nvcc", "cmake", "ctest", "ninja", "python3", "pip", "python -m", "apt-get",
+            "salloc")
 NOT_OURS = {".git", ".venv", "build", "node_modules"}
 MOST_SECONDS = 600
 

@@ -9,11 +9,11 @@ all_programs=$PATH
 # A machine of its own: headers under $work/include, toolkits under $work/local, and of programs only
 # what every Debian has.
 bare_machine() {
-  rm -rf "$work"/{include,local,done,no-ensurepip,no-pip,pip-fails,apt-fails,uid}
-  mkdir -p "$work"/{include,local,done}
+  rm -rf "$work"/{include,local,sbin,done,no-ensurepip,no-pip,pip-fails,apt-fails,uid}
+  mkdir -p "$work"/{include,local,sbin,done}
   PATH=$all_programs
   new_checkout
-  printf 'header_folders=(%q)\npythons=(python3)\n' "$work/include" >>"$checkout/tools/lib/packages.sh"
+  printf 'header_folders=(%q)\npythons=(python3)\ndaemon_folders=(%q)\n' "$work/include" "$work/sbin" >>"$checkout/tools/lib/packages.sh"
   sed -i "s,/usr/local/cuda,$work/local/cuda,g" "$checkout/tools/lib/nvrtc.sh"
   echo 0 >"$work/uid"
   # shellcheck disable=SC2016 # the fake expands it
@@ -30,6 +30,9 @@ for package in "$@"; do
     cmake | ccache | git | sqlite3) ln -sf /bin/true "$fake/$package" ;;
     ninja-build) ln -sf /bin/true "$fake/ninja" ;;
     python3-venv) rm -f "$work/no-ensurepip" ;;
+    slurmctld | slurmd) ln -sf /bin/true "$work/sbin/$package" ;;
+    slurm-client) ln -sf /bin/true "$fake/srun" ;;
+    iproute2) ln -sf /bin/true "$fake/ip" ;;
     clang-format | clang-tidy-19 | codespell | shellcheck) ln -sf /bin/true "$fake/$package" ;;
   esac
   for header in yaml-cpp/yaml.h spdlog/spdlog.h fmt/core.h doctest/doctest.h nlohmann/json.hpp \
@@ -98,8 +101,8 @@ check 'lint brings its four tools and no more' contains "$work/done/apt" \
   '--no-install-recommends clang-format clang-tidy-19 codespell shellcheck'
 
 try "$checkout/tools/setup" --test
-check 'tests bring the modules of Python that they want' contains "$work/done/apt" \
-  '--no-install-recommends python3-numpy python3-jsonschema python3-yaml'
+check 'tests bring the modules of Python and the programs that they want' contains "$work/done/apt" \
+  '--no-install-recommends python3-numpy python3-jsonschema python3-yaml iproute2 slurmctld slurmd slurm-client'
 check 'which are there then' equal "$status" 0
 
 rm "$fake/ninja"

@@ -12,9 +12,10 @@ function(fa_tune_import name library header)
     find_library(${name}_LIBRARY NAMES ${library} REQUIRED)
   endif()
   find_path(${name}_INCLUDE ${header} REQUIRED)
-  add_library(${name} INTERFACE)
+  # Imported, not a list of files: so CMake links each behind all that need it.
+  add_library(${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_LIBRARY})
   target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE})
-  target_link_libraries(${name} INTERFACE ${${name}_LIBRARY})
 endfunction()
 
 fa_tune_import(third_yaml yaml-cpp yaml-cpp/yaml.h)

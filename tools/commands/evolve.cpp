@@ -15,6 +15,7 @@
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
 #include "engine/space_file/space_settings.hpp"
+#include "engine/tuner/loop/run_options.hpp"
 #include "engine/tuner/task/task_check.hpp"
 #include "engine/util/child_process.hpp"
 #include "engine/util/error.hpp"
@@ -39,6 +40,11 @@ std::atomic<bool> stop_asked{false};
 void on_interrupt(int signal) {
   stop_asked = true;
   std::signal(signal, SIG_DFL);
+}
+
+void heed_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
 }
 
 struct EvolveArguments {
@@ -169,7 +175,7 @@ space::SpaceFile with_device(const space::SpaceFile& file, const EvolveArguments
                              Nodes* nodes, const std::filesystem::path& root) {
   if (has_own_device(arguments)) return for_device(file, arguments.device, root);
   if (file.target != space::kAutoTarget) return file;
-  return for_opened_device(file, nodes->first().info(), root);
+  return for_opened_device(file, nodes->first(stop_asked).info(), root);
 }
 
 // A space of ours, or a T1 file's kernel as one.
@@ -207,7 +213,7 @@ void tell_sources(const tuner::TuningTask& task) {
   for (const std::string& line : findings.warnings) log_warning("{}", line);
 }
 
-int evolve_command(const EvolveArguments& arguments) {
+int run_search(const EvolveArguments& arguments) {
   const auto root = require_root();
   if (!arguments.resume && arguments.space.empty())
     throw UserError("evolve needs --space FILE, or --resume RUN to go on with a run");
@@ -215,7 +221,9 @@ int evolve_command(const EvolveArguments& arguments) {
   // All is checked before the database is opened for writing: a slip must not leave an empty file.
   std::optional<db::RunRow> stored;
   if (arguments.resume) stored = stored_run(arguments);
-  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes);
+  // Who ends a wait for nodes wants those that were started to end too.
+  if (arguments.nodes.listens()) heed_interrupts();
+  const std::unique_ptr<Nodes> nodes = open_nodes(arguments.nodes, arguments.db);
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
@@ -229,11 +237,10 @@ int evolve_command(const EvolveArguments& arguments) {
   options.proposer = proposer_options(arguments);
   if (arguments.seed) options.seed = *arguments.seed;
   // Refuses an unknown name early. A proposer learns, whatever it stands beside.
-  const auto strategy =
-      search::make_strategy(options.strategy, {.space = task.space, .seed = options.seed});
-  if (!options.proposer) options.policy = tuner::BatchPolicy::of(*strategy);
-  if (arguments.generation) options.policy.generation = *arguments.generation;
-  if (arguments.ahead) options.policy.ahead = *arguments.ahead;
+  const bool learns =
+      search::make_strategy(options.strategy, {.space = task.space, .seed = options.seed})
+          ->learns() ||
+      options.proposer;
   set_budget(options, arguments, stored, task.file);
   options.warm = arguments.warm.value_or("auto") != "off";
   if (!stored) {
@@ -248,16 +255,22 @@ int evolve_command(const EvolveArguments& arguments) {
   Session session(own ? Session::Devices::several : Session::Devices::none, arguments.device,
                   task.target, root);
   if (own) session.give_reference(*task.problem, task.target, &stop_asked);
-  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, &stop_asked);
+  if (nodes != nullptr) options.supply = &nodes->join(session, *task.problem, stop_asked);
   const std::vector<device::Device*> devices = session.devices();
   const device::DeviceInfo& device = session.device().info();
+  options.policy =
+      tuner::choose_batch_policy(learns, {.compilers = options.jobs,
+                                          .devices = static_cast<int>(devices.size()),
+                                          .measures = device.times == device::TimeKind::measured,
+                                          .trials = options.trials});
+  if (arguments.generation) options.policy.generation = *arguments.generation;
+  if (arguments.ahead) options.policy.ahead = *arguments.ahead;
   db::Store store(arguments.db, db::Store::Mode::write);
   if (!stored && arguments.warm.value_or("auto") == "auto")
     options.earlier = tuner::choose_prior_runs(store, task, device.name);
   announce(task, devices, options, session.compiler());
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  heed_interrupts();
   tuner::EvolveResult result;
   {
     terminal::Progress progress(options, to_text(device.times), stop_asked);
@@ -286,6 +299,15 @@ int evolve_command(const EvolveArguments& arguments) {
     return 1;
   }
   return 0;
+}
+
+int evolve_command(const EvolveArguments& arguments) {
+  try {
+    return run_search(arguments);
+  } catch (const Interrupted& why) {
+    log_info("{}; nothing was begun", why.what());
+    return 130;
+  }
 }
 
 }  // namespace
@@ -350,11 +372,10 @@ void add_evolve(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--ahead", arguments->ahead,
-          fmt::format("how many generations compilation runs ahead: more for many devices, or "
-                      "where a GPU waits for compilers; the search reacts later to results; {} if "
-                      "not given, {} with a "
-                      "strategy that learns nothing",
-                      tuner::BatchPolicy{}.ahead, tuner::BatchPolicy::kAheadWithoutLearning))
+          fmt::format("how many generations compilation runs ahead; with more the search reacts "
+                      "later to results. If not given, on GPUs as many as keep them and the "
+                      "compilers busy, but at most a quarter of the budget; else {}",
+                      tuner::BatchPolicy{}.ahead))
       ->check(CLI::Range(0, 1000));
   command->add_flag(
       "--no-finals", arguments->no_finals,

@@ -1,8 +1,6 @@
-#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "engine/node/agent.hpp"
 #include "engine/util/error.hpp"
@@ -21,17 +19,12 @@ struct NodeCommand {
   double wait_s = 60;
 };
 
-std::string name_of_this_machine() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "node";
-}
-
 int run_node(const NodeCommand& arguments) {
   const auto root = require_root();
   node::AgentOptions options;
   options.engine = node::parse_address(arguments.connect, "--connect");
   options.key = node::read_key(arguments.key);
-  options.name = arguments.name.empty() ? name_of_this_machine() : arguments.name;
+  options.name = arguments.name.empty() ? node::name_of_this_machine() : arguments.name;
   options.wait = std::chrono::milliseconds(std::lround(arguments.wait_s * 1000));
   options.devices = worker::device_names(arguments.device, [] {
     std::vector<std::string> ids;

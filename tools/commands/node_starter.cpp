@@ -2,11 +2,11 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 
 #include <poll.h>
 #include <sys/wait.h>
 
-#include "engine/util/child_process.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/printable.hpp"
 
@@ -16,40 +16,51 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kLookMs = 200;
-// How long its nodes may take to end when the search is over.
+// How long its nodes may take to end when the search is over, and then it when it is asked to.
 constexpr auto kFarewell = 10s;
+constexpr auto kAsked = 3s;
 // What of a line is told.
 constexpr std::size_t kLongestLine = 400;
 
-std::vector<std::string> words_of(const std::string& command,
-                                  const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = split_words(command);
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 // Of one that has ended. It stays a zombie, and what it started in its group goes on.
-bool succeeded(pid_t process) {
+int exit_code_of(pid_t process) {
+  constexpr int kOfSignal = 128;
   siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == process && info.si_code == CLD_EXITED && info.si_status == 0;
+  waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT);
+  return info.si_code == CLD_EXITED ? info.si_status : kOfSignal + info.si_status;
 }
 
 }  // namespace
 
-NodeStarter::NodeStarter(const std::string& command, const std::vector<std::string>& arguments)
-    : name_(words_of(command, {}).front()),
-      process_(words_of(command, arguments)),
+NodeStarter::NodeStarter(std::string name, const std::vector<std::string>& words)
+    : name_(std::move(name)),
+      process_(words),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   process_.in().close();
 }
 
-NodeStarter::~NodeStarter() {
-  const auto until = Process::Clock::now() + kFarewell;
-  while (!ended_ && Process::Clock::now() < until) std::this_thread::sleep_for(50ms);
+NodeStarter::~NodeStarter() { end(Clock::now() + kFarewell); }
+
+void NodeStarter::end(Clock::time_point until) {
+  if (!thread_.joinable()) return;
+  if (!ends_until(until)) {
+    asked_to_end_ = true;
+    kill(-process_.id(), SIGTERM);
+    ends_until(Clock::now() + kAsked);
+  }
   thread_.request_stop();
   thread_.join();
-  process_.end(Process::Clock::now() + kFarewell);
+  process_.end(Clock::now() + kFarewell);
+}
+
+bool NodeStarter::ends_until(Clock::time_point until) const {
+  while (!exit_code() && Clock::now() < until) std::this_thread::sleep_for(50ms);
+  return exit_code().has_value();
+}
+
+std::optional<int> NodeStarter::exit_code() const {
+  const int code = exit_code_;
+  return code < 0 ? std::nullopt : std::optional(code);
 }
 
 // Whole lines; what is left over too, if it is to be all.
@@ -77,9 +88,10 @@ void NodeStarter::run(const std::stop_token& stop) {
       tell(texts[i], over);
     }
     if (!over || more) continue;
-    failed_ = !succeeded(process_.id());
-    if (failed_) log_warning("{}: the command that starts nodes has failed", name_);
-    ended_ = true;
+    const int code = exit_code_of(process_.id());
+    if (code != 0 && !asked_to_end_)
+      log_warning("{}: its command has failed with exit code {}", name_, code);
+    exit_code_ = code;
     return;
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,29 +10,35 @@
 
 namespace fa_tune::commands {
 
-// A command that starts the nodes of a search, srun say. What it says is told behind its name. It
-// may last as long as its nodes, or only have them start later, as sbatch does.
+// A command that starts nodes of a search, srun say. What it says is told behind a name. It may last
+// as long as its nodes, or only have them start later, as sbatch does.
 class NodeStarter {
  public:
-  // `command` as a shell would split it; what nodes need to know comes behind it. Throws UserError
-  // where there is no such program.
-  NodeStarter(const std::string& command, const std::vector<std::string>& arguments);
-  // Waits a moment for its end; then it is killed, with all that it has started on this machine.
+  using Clock = Process::Clock;
+
+  // `words`: a program and its arguments. Throws UserError where there is no such program.
+  NodeStarter(std::string name, const std::vector<std::string>& words);
+  // end() a moment from now.
   ~NodeStarter();
   NodeStarter(const NodeStarter&) = delete;
   NodeStarter& operator=(const NodeStarter&) = delete;
 
-  // Set once it has ended with another exit code than 0.
-  const std::atomic<bool>& failed() const { return failed_; }
+  // Waits for its end until then. After that it is asked to end (SIGTERM), and soon killed, with
+  // all that it has started on this machine.
+  void end(Clock::time_point until);
+
+  // Once it has ended and all that it said is told: its exit code, or 128 and the signal's number.
+  std::optional<int> exit_code() const;
 
  private:
   void run(const std::stop_token& stop);
   void tell(std::string& text, bool all);
+  bool ends_until(Clock::time_point until) const;
 
   std::string name_;
   Process process_;
-  std::atomic<bool> ended_{false};
-  std::atomic<bool> failed_{false};
+  std::atomic<int> exit_code_{-1};
+  std::atomic<bool> asked_to_end_{false};
   std::jthread thread_;
 };
 

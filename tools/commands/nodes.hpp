@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +13,7 @@
 #include "engine/problem/problem.hpp"
 #include "tools/commands/node_starter.hpp"
 #include "tools/commands/session.hpp"
+#include "tools/commands/slurm_nodes.hpp"
 
 namespace fa_tune::commands {
 
@@ -17,10 +21,12 @@ namespace fa_tune::commands {
 struct NodeArguments {
   std::string listen;
   std::string key;
-  std::string start;  // the command of --nodes
+  std::string start;  // of --nodes: a command, or slurm[:OPTIONS]
+  std::string device;
   double grace_s = 300;
 
-  bool listens() const { return !listen.empty(); }
+  bool slurm() const { return start == "slurm" || start.starts_with("slurm:"); }
+  bool listens() const { return !listen.empty() || slurm(); }
   // As they were typed, with a space before each.
   std::string words() const;
 };
@@ -29,21 +35,58 @@ void add_node_options(CLI::App& command, NodeArguments& arguments);
 // The nodes of a search. To be made before the session and all that uses their devices.
 class Nodes {
  public:
-  explicit Nodes(const NodeArguments& arguments);
+  // `db`: of the search. `allocation`: whose nodes are to be started, if any.
+  Nodes(const NodeArguments& arguments, const std::filesystem::path& db,
+        std::optional<SlurmAllocation> allocation);
+  ~Nodes();
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
 
-  // Waits for it. Throws MachineError where the command that starts nodes fails before one came.
-  device::Device& first();
+  // Waits for it. Throws MachineError where the command that starts nodes fails before one came,
+  // Interrupted once `stop` is set.
+  device::Device& first(const std::atomic<bool>& stop);
   // Gives their devices to the session, and where that has none of its own the reference kernel to
   // one of theirs. Waits for the first, if there is no other. Returns where more come from.
   device::DeviceSupply& join(Session& session, problem::Problem& problem,
-                             const std::atomic<bool>* stop);
+                             const std::atomic<bool>& stop);
 
  private:
-  std::unique_ptr<NodeStarter> starter_;  // first: its nodes end when the hub has told them
-  node::NodeHub hub_;
+  // The key's file. One that no option names lies beside the database until the search ends.
+  class KeyFile {
+   public:
+    KeyFile(const NodeArguments& arguments, const std::filesystem::path& db);
+    ~KeyFile();
+    KeyFile(const KeyFile&) = delete;
+    KeyFile& operator=(const KeyFile&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+    const node::Key& key() const { return key_; }
+    // Whether a search that was killed has left it.
+    bool is_left() const { return is_left_; }
+
+   private:
+    std::filesystem::path path_;
+    bool is_own_;
+    bool is_left_;
+    node::Key key_;
+  };
+
+  static std::unique_ptr<node::NodeHub> listen(const NodeArguments& arguments,
+                                               const std::filesystem::path& db,
+                                               const node::Key& key);
+  void start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation);
+  // The command of a node.
+  std::vector<std::string> command(const std::string& device) const;
+  bool failed() const;
+
+  KeyFile key_;
+  // Before the hub: nodes end when it has told them.
+  std::unique_ptr<NodeStarter> starter_;
+  std::unique_ptr<SlurmNodes> slurm_;
+  std::unique_ptr<node::NodeHub> hub_;
 };
 
 // None if no nodes are asked for. Throws UserError for what does not go together.
-std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments);
+std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const std::filesystem::path& db);
 
 }  // namespace fa_tune::commands

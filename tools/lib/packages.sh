@@ -34,6 +34,10 @@ test_needs='
 python3-numpy          module numpy
 python3-jsonschema     module jsonschema
 python3-yaml           module yaml
+iproute2               command ip
+slurmctld              command slurmctld
+slurmd                 command slurmd
+slurm-client           command srun
 '
 
 # clang-tidy 19 and not Debian 12's default 14: the older ones cannot parse GCC 12's std::expected.
@@ -47,6 +51,8 @@ shellcheck             command shellcheck
 '
 
 header_folders=(/usr/include /usr/local/include)
+# Which a user need not have on PATH.
+daemon_folders=(/usr/sbin /sbin)
 # A distribution's packages are for its own Python, which need not be the first on PATH.
 pythons=(python3 /usr/bin/python3)
 
@@ -54,6 +60,9 @@ is_there() { # command|header|module NAME
   local folder each
   case "$1" in
     command)
+      for each in "${daemon_folders[@]}"; do
+        if [ -x "$each/$2" ]; then return 0; fi
+      done
       command -v "$2" >/dev/null
       return
       ;;

@@ -17,7 +17,7 @@
 namespace fa_tune::tuner {
 
 // How a strategy is asked. It is kept with a run, because the strategy's answers depend on it and
-// must not depend on the machine.
+// must not depend on the machine that goes on with the run.
 struct BatchPolicy {
   // Trials asked for at once and told together.
   int generation = 4;
@@ -25,16 +25,23 @@ struct BatchPolicy {
   // one is timed. The strategy knows less when it proposes them; with three generations of four, no
   // less than in a batch of sixteen.
   int ahead = 3;
-  // A strategy that learns nothing loses nothing by it. This is enough for the compilers of a large
-  // machine.
-  static constexpr int kAheadWithoutLearning = 31;
 
-  static BatchPolicy of(const search::Strategy& strategy) {
-    BatchPolicy policy;
-    if (!strategy.learns()) policy.ahead = kAheadWithoutLearning;
-    return policy;
-  }
+  int under_way() const { return generation * (ahead + 1); }
 };
+
+// What a run begins with.
+struct Capacity {
+  int compilers = 1;
+  int devices = 1;
+  bool measures = false;           // a GPU's times differ from run to run anyway
+  std::optional<int> trials = {};  // the budget
+};
+
+// A strategy that learns nothing loses nothing by many trials under way. Else there are as many as
+// keep all compilers and devices busy while one kernel takes some times as long to compile as
+// others, but never more than a quarter of the budget. On the emulator, the default whatever the
+// machine: there a seed finds the same everywhere.
+BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity);
 
 struct EvolveOptions {
   // The search ends at whichever comes first; one must be given. Seconds are wall-clock time,

@@ -1,5 +1,8 @@
 #include "engine/tuner/loop/run_options.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +11,26 @@
 #include "engine/yaml/yaml.hpp"
 
 namespace fa_tune::tuner {
+
+BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity) {
+  // More of them would only cost the strategy time, which has one model for a generation.
+  constexpr int kMostGenerations = 32;
+  constexpr int kUnderWayWithoutLearning = 128;
+  constexpr int kForEachDevice = 8;
+  BatchPolicy policy;
+  int under_way = policy.under_way();
+  if (capacity.measures) {
+    int most = std::numeric_limits<int>::max();
+    if (capacity.trials) most = *capacity.trials / 4;
+    const int wanted = 2 * capacity.compilers + kForEachDevice * capacity.devices;
+    under_way = std::max(under_way, std::min(wanted, most));
+  }
+  if (!learns) under_way = std::max(under_way, kUnderWayWithoutLearning);
+  const auto parts_of = [](int whole, int part) { return (whole + part - 1) / part; };
+  policy.generation *= parts_of(under_way, kMostGenerations * policy.generation);
+  policy.ahead = parts_of(under_way, policy.generation) - 1;
+  return policy;
+}
 
 db::RunRow describe_run(const TuningTask& task, const std::vector<std::string>& devices,
                         const device::DeviceInfo& device, const std::string& compiler,

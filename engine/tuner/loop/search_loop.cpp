@@ -83,10 +83,10 @@ void SearchLoop::take_arrived() {
 // Where none is left. False if there is none to be had.
 bool SearchLoop::wait_for_device() {
   if (parts_.supply == nullptr) return false;
-  for (device::Device* device :
-       wait_for_devices(*parts_.supply, parts_.queue, parts_.listener, parts_.stop))
-    add_device(*device);
-  return executor_.alive() > 0;
+  const auto came = wait_for_devices(*parts_.supply, parts_.queue, parts_.listener, parts_.stop);
+  for (device::Device* device : came) add_device(*device);
+  // It may be lost again by now, and another on its way.
+  return !came.empty();
 }
 
 bool SearchLoop::has_more() const {
@@ -97,7 +97,7 @@ bool SearchLoop::has_more() const {
 void SearchLoop::run() {
   for (;;) {
     take_arrived();
-    while (ask() || record() || compile_next()) {
+    while (advance()) {
     }
     if (parts_.stop) executor_.cancel_waiting();
     const bool awaits_compiler =
@@ -116,6 +116,34 @@ void SearchLoop::run() {
   executor_.stop();
   interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
+}
+
+// Takes steps while there are any, and writes what they record to disk together.
+template <typename Step>
+bool SearchLoop::together(const Step& step) {
+  db::Store::Group group(parts_.store);
+  bool any = false;
+  while (step()) any = true;
+  const Adding adding(breakdown_.store_s);
+  group.commit();
+  return any;
+}
+
+// All that can be done now; false if that is nothing. The devices get what was begun when it is on
+// disk, and the strategy hears of what was recorded.
+bool SearchLoop::advance() {
+  bool any = false;
+  while (ask()) any = true;
+  any |= together([this] { return record(); });
+  any |= together([this] { return compile_next() || begin_early(); });
+  for (Entry* entry : std::exchange(begun_, {})) executor_.submit(job(*entry));
+  // Where no device is left nothing is asked for, and so nothing told: who waits for one and goes on
+  // must come to the same.
+  if (!generations_.empty() && told_.size() == generations_.front() && executor_.alive() > 0) {
+    tell_generation();
+    any = true;
+  }
+  return any;
 }
 
 bool SearchLoop::within_budget(std::uint64_t number) const {
@@ -158,6 +186,12 @@ bool SearchLoop::ask() {
   return true;
 }
 
+bool SearchLoop::has_room() const {
+  // Where kernels run in the engine's own process, only what runs may have been attempted.
+  const bool apart = parts_.devices.front()->apart();
+  return executor_.under_way() + begun_.size() < executor_.alive() * (apart ? kAhead : 1);
+}
+
 bool SearchLoop::compile_next() {
   if (compiled_ == entries_.size()) return false;
   Entry& entry = entries_[compiled_];
@@ -165,41 +199,91 @@ bool SearchLoop::compile_next() {
     compile_stage_.remember(*entry.stored);
     entry.finished = true;
   } else {
-    // Where kernels run in the engine's own process, only what runs may have been attempted.
-    const bool apart = parts_.devices.front()->apart();
-    const std::size_t room = executor_.alive() * (apart ? kAhead : 1);
-    if (ending() || !within_budget(entry.number) || executor_.under_way() >= room ||
-        !entry.variant->ready())
-      return false;
+    if (ending() || !within_budget(entry.number)) return false;
+    const bool begun = entry.under_way || entry.is_gated;
+    if (!begun && (!has_room() || !entry.variant->ready())) return false;
     compile_one(entry);
   }
   ++compiled_;
   return true;
 }
 
-void SearchLoop::compile_one(Entry& entry) {
-  db::TrialRow& row = entry.trial.row;
+// What is ready, of those behind one that is still being compiled, where a device would wait.
+bool SearchLoop::begin_early() {
+  if (ending() || !has_room() || !parts_.devices.front()->apart()) return false;
+  for (std::size_t place = compiled_ + 1; place < entries_.size(); ++place) {
+    Entry& entry = entries_[place];
+    if (entry.stored != nullptr || !within_budget(entry.number)) return false;
+    if (entry.early || !entry.variant->ready()) continue;
+    entry.early = true;
+    FinishedTrial trial;
+    if (!compile_stage_.passes_so_far(*entry.variant, trial) || known_as_deadly(trial.row))
+      continue;
+    entry.compiled = std::move(trial);
+    name(entry.compiled.row, entry);
+    begin(entry);
+    return true;
+  }
+  return false;
+}
+
+void SearchLoop::name(db::TrialRow& row, const Entry& entry) const {
   row.run = run_;
   row.number = static_cast<std::int64_t>(entry.number);
   row.operation = entry.proposal.operation;
-  entry.finished = true;
-  if (!compile_stage_.pass(*entry.variant, entry.trial)) return;
+}
+
+std::optional<Rejection> SearchLoop::known_as_deadly(const db::TrialRow& row) {
   const Adding adding(breakdown_.store_s);
-  if (const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_)) {
-    fail_deadly(row,
-                {known->finding, fmt::format("as in trial {}: {}", known->id, known->message)});
+  const auto known = parts_.store.deadly_trial(run_, row.source_hash, warm_);
+  if (!known) return std::nullopt;
+  return Rejection{known->finding, fmt::format("as in trial {}: {}", known->id, known->message)};
+}
+
+// Returns how many attempts there now are. It is submitted when this one is on disk.
+int SearchLoop::begin(Entry& entry) {
+  const db::TrialRow& row = entry.compiled.row;
+  entry.under_way = true;
+  begun_.push_back(&entry);
+  const Adding adding(breakdown_.store_s);
+  return parts_.store.record_attempt(run_, row.number, row.config_json);
+}
+
+void SearchLoop::compile_one(Entry& entry) {
+  const bool begun = entry.under_way || entry.is_gated;
+  if (begun) entry.trial = entry.compiled;
+  db::TrialRow& row = entry.trial.row;
+  name(row, entry);
+  const bool passed = begun ? compile_stage_.pass_in_turn(entry.trial)
+                            : compile_stage_.pass(*entry.variant, entry.trial);
+  entry.finished = true;
+  if (!passed) {
+    entry.charged.reset();
     return;
   }
-  const int attempts = parts_.store.record_attempt(run_, row.number, row.config_json);
-  const auto charge = CrashPolicy::left_under_way(attempts - 1);
-  if (charge && !parts_.devices.front()->apart()) {
+  if (const auto charge = known_as_deadly(row)) {
     fail_deadly(row, *charge);
-    entry.charged = true;
     return;
   }
+  entry.gate_counts = true;
   entry.finished = false;
+  if (entry.is_gated) settle(entry);
+  if (begun) return;
   entry.compiled = entry.trial;
-  executor_.submit(job(entry));
+  const auto charge = CrashPolicy::left_under_way(begin(entry) - 1);
+  if (!charge || parts_.devices.front()->apart()) return;
+  begun_.pop_back();
+  entry.under_way = false;
+  entry.finished = true;
+  fail_deadly(row, *charge);
+  entry.charged = true;
+}
+
+// What a slot has brought to its end, in its turn.
+void SearchLoop::settle(Entry& entry) {
+  entry.trial = std::move(entry.gated);
+  entry.finished = true;
+  entry.variant.reset();
 }
 
 // A deque's elements stay where they are.
@@ -220,7 +304,7 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
       entry.interrupted = true;
       return;
     }
-    entry.trial = std::move(gated);
+    entry.gated = std::move(gated);
   };
   return {work, [this, &entry](std::size_t slot, Attempt ended) {
             on_gated(entry, slot, std::move(ended));
@@ -229,20 +313,26 @@ DeviceExecutor::Job SearchLoop::job(Entry& entry) {
 
 void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
   if (ended.lost_because) parts_.roster.lose(*devices_[slot], *ended.lost_because);
+  // It is the twin of an earlier one, as was found out meanwhile: nothing said of it here counts.
+  if (entry.finished) {
+    entry.under_way = false;
+    return;
+  }
   if (crashes_.tries_again(entry.number, ended, slot)) {
     // Of a kernel that was under way when the last device was lost nothing is known.
     if (executor_.alive() == 0 && parts_.supply == nullptr) return;
     const Adding adding(breakdown_.store_s);
-    parts_.store.record_attempt(run_, entry.trial.row.number, entry.trial.row.config_json);
+    parts_.store.record_attempt(run_, entry.compiled.row.number, entry.compiled.row.config_json);
     executor_.resubmit(job(entry), slot);
     return;
   }
+  entry.under_way = false;
   // It is not recorded: a resumed run tries it again.
   if (entry.interrupted) return;
-  entry.trial.row.device = device_names_[slot];
   entry.charged = ended.charge.has_value();
   if (ended.charge) {
-    fail_deadly(entry.trial.row, *ended.charge);
+    entry.gated = entry.compiled;
+    fail_deadly(entry.gated.row, *ended.charge);
   } else if (const auto bad = crashes_.survived(entry.number, slot); bad && executor_.alive() > 1) {
     const std::string why =
         fmt::format("{} kernels in a row ended their process there, and not on {}",
@@ -251,12 +341,16 @@ void SearchLoop::on_gated(Entry& entry, std::size_t slot, Attempt ended) {
     executor_.retire(*bad);
     parts_.roster.retire(*devices_[*bad], why);
   }
-  entry.finished = true;
-  entry.variant.reset();
+  entry.gated.row.device = device_names_[slot];
+  entry.is_gated = true;
+  if (entry.gate_counts) settle(entry);
 }
 
 bool SearchLoop::record() {
-  if (!trouble_.empty() || entries_.empty() || !entries_.front().finished) return false;
+  if (!trouble_.empty() || entries_.empty()) return false;
+  if (!entries_.front().finished || entries_.front().under_way) return false;
+  // The generation is told before more is recorded.
+  if (told_.size() == generations_.front()) return false;
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
   --compiled_;
@@ -282,7 +376,6 @@ bool SearchLoop::record() {
     breakdown_.time_s += row.measure_ms / 1000;
     parts_.listener.on_trial(row, counts());
   }
-  if (told_.size() == generations_.front()) tell_generation();
   return true;
 }
 

@@ -45,7 +45,9 @@ struct SearchParts {
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
 // numbers, on the thread that calls run(). Between the compile stage and the record, the executor
-// gates and times each one on a device that is free. The result depends on neither compilers nor
+// gates and times each one on a device that is free. While one takes long to compile, those behind
+// it that are ready go to the devices early; should it then turn out to be their twin, they are
+// duplicates all the same. The result depends on neither compilers nor
 // devices: a generation is asked for as soon as the one `ahead` places before its predecessor was
 // told, and never later.
 class SearchLoop {
@@ -74,16 +76,30 @@ class SearchLoop {
     const db::TrialRow* stored = nullptr;  // the row of an earlier session, if there is one
     std::unique_ptr<Variant> variant;      // null if stored
     FinishedTrial compiled;                // every attempt begins with a copy of it
-    FinishedTrial trial;                   // a slot writes to it while it is under way
+    FinishedTrial gated;                   // a slot writes to it while it is under way
+    FinishedTrial trial;                   // what is recorded
     std::optional<bool> charged;           // no value if it did not come to a slot
     bool interrupted = false;              // before there was a verdict
+    bool early = false;                    // begun, or refused, before its turn
+    bool under_way = false;                // begun, and its end not heard of
+    bool gate_counts = false;              // passed the compile stage in its turn
+    bool is_gated = false;                 // a slot has brought it to its end
     bool finished = false;
   };
 
+  bool advance();
+  template <typename Step>
+  bool together(const Step& step);
   bool ask();
   bool compile_next();
+  bool begin_early();
   bool record();
   void compile_one(Entry& entry);
+  bool has_room() const;
+  void name(db::TrialRow& row, const Entry& entry) const;
+  std::optional<Rejection> known_as_deadly(const db::TrialRow& row);
+  int begin(Entry& entry);
+  void settle(Entry& entry);
   void add_device(device::Device& device);
   void take_arrived();
   bool wait_for_device();
@@ -117,6 +133,7 @@ class SearchLoop {
   bool used_up_ = false;                  // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;             // asked for and not recorded, by number
   std::size_t compiled_ = 0;              // of those, from the front
+  std::vector<Entry*> begun_;             // submitted when their attempts are on disk
   std::deque<std::size_t> generations_;   // sizes of those that were not told
   std::vector<search::Evaluation> told_;  // of the first of these
   CrashPolicy crashes_;                   // kernels are trials' numbers, devices are slots

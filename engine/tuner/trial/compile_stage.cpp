@@ -48,6 +48,27 @@ bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {
   return passes;
 }
 
+bool CompileStage::pass_in_turn(FinishedTrial& trial) {
+  db::TrialRow& row = trial.row;
+  const Config config = Config::from_json(row.config_json);
+  if (const auto twin =
+          duplicates_.find_source(config, row.source_hash, *duplicates_.plans(config))) {
+    // Nothing is said of a compile that would not have been.
+    db::TrialRow bare;
+    bare.run = row.run;
+    bare.number = row.number;
+    bare.operation = row.operation;
+    bare.config_json = row.config_json;
+    bare.source_hash = row.source_hash;
+    row = std::move(bare);
+    return duplicate(trial, "duplicate_source", *twin);
+  }
+  if (const auto twin = duplicates_.find_identity(row.identity))
+    return duplicate(trial, "duplicate_code", *twin);
+  remember(row);
+  return true;
+}
+
 bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   db::TrialRow& row = trial.row;
   row.config_json = variant.config().to_json();

@@ -32,6 +32,12 @@ class CompileStage {
   // True if the trial passes. Waits for the compiler (Variant::ready). For a duplicate, `twin` is
   // set to the number of the trial that it equals.
   bool pass(Variant& variant, FinishedTrial& trial);
+  // The same ahead of its turn, while earlier trials are still being compiled: true if it will pass
+  // unless one of them turns out to be its twin. Nothing is remembered.
+  bool passes_so_far(Variant& variant, FinishedTrial& trial) { return pass_stages(variant, trial); }
+  // In its turn: whether it passes. For what passes_so_far() said true of, and without its variant,
+  // which may be on a device by now.
+  bool pass_in_turn(FinishedTrial& trial);
   // Makes a trial known that was recorded earlier.
   void remember(const db::TrialRow& row) { duplicates_.remember(row); }
 

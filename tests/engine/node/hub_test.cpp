@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::atomic<bool> kNever{false};
+const auto kNever = [] { return false; };
 
 HubOptions hub_options() {
   HubOptions options;
@@ -126,6 +126,35 @@ TEST_CASE("who is of another kind or has another key is told so, and the others 
   CHECK(hub.take_arrived().size() == 1);
 }
 
+TEST_CASE("a hub tells which nodes are connected, also of those that nobody asks anything") {
+  NodeHub hub(hub_options());
+  const auto come = [&](const std::string& name, message::Role role) {
+    const auto socket = connect_to(hub.address(), 1s);
+    REQUIRE(socket.has_value());
+    auto channel = TlsChannel::open(*socket, TlsChannel::Side::node, key_of(1), 5s);
+    REQUIRE(channel.has_value());
+    auto link = std::make_unique<Link>(std::move(*channel));
+    const message::Hello hello{message::build_of_this_program(), name, "emulator:l4", role};
+    REQUIRE(link->send(message::encode(hello), 5s).has_value());
+    REQUIRE(wait_for_message(*link, 5s, 5s).has_value());
+    return link;
+  };
+  CHECK(hub.connected_nodes().empty());
+  auto first = come("n1", message::Role::trials);
+  auto again = come("n1", message::Role::trials);
+  const auto second = come("n2", message::Role::trials);
+  const auto reference = come("n3", message::Role::reference);
+  const auto becomes = [&](const std::set<std::string>& names) {
+    for (int i = 0; i < 500 && hub.connected_nodes() != names; ++i)
+      std::this_thread::sleep_for(20ms);
+    return hub.connected_nodes() == names;
+  };
+  CHECK(becomes({"n1", "n2", "n3"}));
+  first.reset();
+  again->cut();
+  CHECK(becomes({"n2", "n3"}));
+}
+
 TEST_CASE("strangers on the port, many and slow, hold up neither nodes nor the end") {
   std::vector<int> strangers;
   std::future<std::string> node;
@@ -195,8 +224,7 @@ TEST_CASE("a hub without nodes ends its waits") {
   NodeHub hub(options);
   CHECK_THROWS_WITH_AS((void)hub.open_reference(),
                        "no node runs the reference kernel: none has come", MachineError);
-  const std::atomic<bool> stop{true};
-  CHECK(hub.wait_for_first(stop) == nullptr);
+  CHECK(hub.wait_for_first([] { return true; }) == nullptr);
   CHECK(serve(hub, {"emulator:nothing"}).get().starts_with("user: "));
 }
 

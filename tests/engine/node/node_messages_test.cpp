@@ -78,6 +78,17 @@ TEST_CASE("the tensors of a request are counted, and no more than a window's") {
   CHECK(tensor_bytes_with(Energy{}) == 0);
 }
 
+TEST_CASE("who listens at the name of this machine listens at all of its addresses") {
+  Address address{name_of_this_machine(), 0};
+  const int listening = listen_at(address);
+  CHECK(address.host == name_of_this_machine());
+  // No name stands for this one.
+  const auto connected = connect_to({"127.0.0.2", address.port}, std::chrono::seconds(5));
+  REQUIRE(connected.has_value());
+  close(*connected);
+  close(listening);
+}
+
 TEST_CASE("an address is a host and a port") {
   CHECK(parse_address("login1:7440", "--listen").host == "login1");
   CHECK(parse_address("login1:7440", "--listen").port == 7440);

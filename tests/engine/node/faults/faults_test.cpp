@@ -167,7 +167,7 @@ Outcome meet(const NetworkFault& fault, const std::string& name) {
       if (!over) other = serve(hub.address(), name + "-other");
       until([] { return false; });
     });
-    if (hub.wait_for_first(stop) != nullptr) {
+    if (hub.wait_for_first([&] { return stop.load(); }) != nullptr) {
       const EvolveResult result = search(kept.store, hub.take_arrived(), &hub, stop);
       outcome.trials = result.counts.trials;
       outcome.same = run_fingerprint_lines(kept.store, 1) == alone();
@@ -296,7 +296,7 @@ TEST_CASE("what a node said in an earlier session lets nobody in") {
     NodeHub hub(options);
     Proxy proxy(hub.address(), RecordFault{});
     node = serve(proxy.address(), "recorded");
-    REQUIRE(hub.wait_for_first(false) != nullptr);
+    REQUIRE(hub.wait_for_first([] { return false; }) != nullptr);
     said = proxy.recorded();
     // With the hello, which has the digest of a program.
     REQUIRE(said.size() > 400);
