@@ -52,9 +52,9 @@ NodeHub::~NodeHub() {
 // Those that are left.
 std::vector<std::shared_ptr<Link>> NodeHub::links() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(links_, [](const Welcomed& each) { return each.link.expired(); });
+  std::erase_if(welcomed_, [](const Welcomed& each) { return each.link.expired(); });
   std::vector<std::shared_ptr<Link>> all;
-  for (const Welcomed& each : links_)
+  for (const Welcomed& each : welcomed_)
     if (auto link = each.link.lock()) all.push_back(std::move(link));
   return all;
 }
@@ -100,7 +100,7 @@ std::optional<NodeHub::Guest> NodeHub::welcome(int socket, const std::function<v
   }
   if (!link->send(message::encode(message::Welcome{}), patience.silence)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  links_.push_back({link, hello.node});
+  welcomed_.push_back({link, hello.node});
   return Guest{std::move(link), std::move(hello)};
 }
 
@@ -172,7 +172,7 @@ void NodeHub::require_kind(const device::DeviceInfo& kind) {
 std::set<std::string> NodeHub::connected_nodes() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;
-  for (const Welcomed& each : links_)
+  for (const Welcomed& each : welcomed_)
     if (const auto link = each.link.lock(); link && link->connected()) names.insert(each.node);
   return names;
 }

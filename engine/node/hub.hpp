@@ -59,14 +59,14 @@ class NodeHub final : public device::DeviceSupply {
   std::unique_ptr<device::Device> open_reference();
 
  private:
-  struct Guest {
-    std::shared_ptr<Link> link;
-    message::Hello hello;
-  };
-  // A connection that lasts as long as somebody asks there.
+  // Who was taken in, for as long as somebody has the link.
   struct Welcomed {
     std::weak_ptr<Link> link;
     std::string node;
+  };
+  struct Guest {
+    std::shared_ptr<Link> link;
+    message::Hello hello;
   };
 
   void see_in(int socket, const std::function<void()>& proved);
@@ -82,7 +82,7 @@ class NodeHub final : public device::DeviceSupply {
   mutable std::mutex mutex_;  // guards all below but the last two
   std::condition_variable_any changed_;
   std::optional<device::DeviceInfo> kind_;
-  std::vector<Welcomed> links_;  // those that were welcomed and are left
+  std::vector<Welcomed> welcomed_;
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
   std::deque<Guest> references_;
