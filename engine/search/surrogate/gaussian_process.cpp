@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 namespace fa_tune::search {
 namespace {
@@ -35,6 +36,10 @@ double dot(const double* a, const double* b, std::size_t n) {
     for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
   for (; i < n; ++i) sums[0] += a[i] * b[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+inline float matern(float r) {  // of the distance times the root of 5
+  return (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
 }
 
 std::vector<float> exponentials(const std::vector<double>& logs, double off) {
@@ -88,7 +93,8 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   }
   for (std::size_t i = first; i < n; ++i) {
     const float r = std::sqrt(5.0F * distance[i]);
-    distance[i] = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
+    distance[i] = (1.0F - KernelWeights::kFarShare) * matern(r) +
+                  KernelWeights::kFarShare * matern(r * (1.0F / KernelWeights::kFarReach));
   }
   for (std::size_t j = 0; j < earlier_.size(); ++j) {
     const float* column = earlier_[j].data();
@@ -145,6 +151,11 @@ double GaussianProcess::solve() {
   // Values that are all the same leave a variance of nothing, and nothing to learn from.
   scale_ = std::max(squares / static_cast<double>(n), 1e-12);
   return -0.5 * static_cast<double>(n) * std::log(scale_) - log_determinant;
+}
+
+void GaussianProcess::set_values(std::vector<double> values) {
+  values_ = std::move(values);
+  solve();
 }
 
 void GaussianProcess::believe(const Site& site) { take(site); }

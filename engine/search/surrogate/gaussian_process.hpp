@@ -9,13 +9,17 @@
 namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
-//   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
+//   k(x, y) = (1 - f) M(r) + f M(r / c) + sum_j exp(trust_j) m_j(x) m_j(y),
 //   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
-// in units of a variance that is estimated, with exp(noise) added where x and y are one trial.
-// `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
-// weight below `off` is none. m_j are what earlier runs say of a config.
+// M the Matern 5/2 function, f kFarShare, c kFarReach, in units of a variance that is estimated,
+// with exp(noise) added where x and y are one trial. The part that reaches further carries what is
+// known of a few genes to configs that differ in many others. `slope` makes values that are far
+// apart in their list unlike, `step` any two that differ; a weight below `off` is none. m_j are
+// what earlier runs say of a config.
 struct KernelWeights {
   static constexpr double kOff = -20;
+  static constexpr float kFarShare = 0.3F;
+  static constexpr float kFarReach = 2.5F;
 
   std::vector<double> slope;
   std::vector<double> step;
@@ -45,6 +49,9 @@ class GaussianProcess {
   void append(const Site& site, double value);
   // Logarithm of the marginal likelihood, but for a constant.
   double solve();
+  // Gives the sites other values, in the order in which they were taken, and solves: cheap, as the
+  // covariances stay.
+  void set_values(std::vector<double> values);
 
   // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
   // they are, variances near it shrink. For a batch whose results are not there yet ("kriging
