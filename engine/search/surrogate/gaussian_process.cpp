@@ -38,10 +38,6 @@ double dot(const double* a, const double* b, std::size_t n) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-inline float matern(float r) {  // of the distance times the root of 5
-  return (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
-}
-
 std::vector<float> exponentials(const std::vector<double>& logs, double off) {
   std::vector<float> weights;
   for (const double value : logs)
@@ -93,8 +89,7 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   }
   for (std::size_t i = first; i < n; ++i) {
     const float r = std::sqrt(5.0F * distance[i]);
-    distance[i] = (1.0F - KernelWeights::kFarShare) * matern(r) +
-                  KernelWeights::kFarShare * matern(r * (1.0F / KernelWeights::kFarReach));
+    distance[i] = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
   }
   for (std::size_t j = 0; j < earlier_.size(); ++j) {
     const float* column = earlier_[j].data();

@@ -9,17 +9,13 @@
 namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
-//   k(x, y) = (1 - f) M(r) + f M(r / c) + sum_j exp(trust_j) m_j(x) m_j(y),
+//   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
 //   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
-// M the Matern 5/2 function, f kFarShare, c kFarReach, in units of a variance that is estimated,
-// with exp(noise) added where x and y are one trial. The part that reaches further carries what is
-// known of a few genes to configs that differ in many others. `slope` makes values that are far
-// apart in their list unlike, `step` any two that differ; a weight below `off` is none. m_j are
-// what earlier runs say of a config.
+// in units of a variance that is estimated, with exp(noise) added where x and y are one trial.
+// `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
+// weight below `off` is none. m_j are what earlier runs say of a config.
 struct KernelWeights {
   static constexpr double kOff = -20;
-  static constexpr float kFarShare = 0.3F;
-  static constexpr float kFarReach = 2.5F;
 
   std::vector<double> slope;
   std::vector<double> step;

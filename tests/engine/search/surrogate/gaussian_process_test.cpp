@@ -47,10 +47,8 @@ struct Textbook {
       if (weights.step[d] > KernelWeights::kOff && a.point[d] != b.point[d])
         squares += std::exp(static_cast<long double>(weights.step[d]));
     }
-    const auto matern = [](long double r) { return (1 + r + r * r / 3) * std::exp(-r); };
     const long double r = std::sqrt(5 * squares);
-    const long double far = KernelWeights::kFarShare;
-    long double sum = (1 - far) * matern(r) + far * matern(r / KernelWeights::kFarReach);
+    long double sum = (1 + r + r * r / 3) * std::exp(-r);
     for (std::size_t j = 0; j < weights.trust.size(); ++j)
       sum += std::exp(static_cast<long double>(weights.trust[j])) * a.earlier[j] * b.earlier[j];
     return sum;
