@@ -24,9 +24,6 @@ constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
-// Trials without a new best after which every other pool is judged by another reading of the times:
-// a model that is wrong about where the best lies will not find out by what it proposes itself.
-constexpr int kStalled = 10;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
 
@@ -89,9 +86,6 @@ class Evolve : public Strategy {
     if (const auto found = std::ranges::find(untold_, genome); found != untold_.end())
       untold_.erase(found);
     archive_.tell(told);
-    ++since_best_;
-    if (!archive_.ranked().empty() && archive_.ranked().front().number == told.number)
-      since_best_ = 0;
     const bool passed = told.passed && told.time_us;
     if (surrogate_) surrogate_->tell(genome, passed ? told.time_us : std::nullopt);
     if (!passed) return;
@@ -152,7 +146,7 @@ class Evolve : public Strategy {
   std::optional<Candidate> most_promising(std::optional<CandidatePool>& pool) {
     if (!surrogate_->ready()) return std::nullopt;
     if (!pool) {
-      surrogate_->update(next_reading());
+      surrogate_->update();
       // What is being tried is to teach something else than the next ones.
       for (const space::Genome& genome : untold_)
         surrogate_->times().believe(surrogate_->site(genome));
@@ -166,12 +160,6 @@ class Evolve : public Strategy {
       if (pool->best().genome == top.genome) break;
     }
     return pool->take_best();
-  }
-
-  Reading next_reading() {
-    if (since_best_ < kStalled) return Reading::as_told;
-    compress_ = !compress_;
-    return compress_ ? Reading::compressed : Reading::as_told;
   }
 
   void fill(CandidatePool& pool) {
@@ -199,8 +187,6 @@ class Evolve : public Strategy {
   // What is taken over comes on top: an earlier run may mislead, and then the rest must show it.
   std::size_t trials_before_children_ = kStart;
   std::size_t asked_ = 0;
-  int since_best_ = 0;  // trials told since the fastest one
-  bool compress_ = false;
   space::GenomeMap<Origin> origins_;  // of what was asked and not yet told
   std::deque<space::Genome> untold_;  // that, and what others took, in order
 };

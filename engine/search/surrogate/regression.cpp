@@ -123,8 +123,6 @@ namespace {
 constexpr std::size_t kMostHeld = 250;
 constexpr std::size_t kMostLearned = 120;
 constexpr double kLearnAgain = 1.2;
-// Where half of the values are nearly alike the scale is no finer than this: 2% of a time.
-constexpr double kLeastUnit = 0.02;
 
 }  // namespace
 
@@ -156,21 +154,9 @@ std::vector<std::size_t> Regression::choose(std::size_t most) {
 
 void Regression::condition() {
   process_.clear();
-  held_ = choose(kMostHeld);
-  for (const std::size_t i : held_) process_.append(sites_[i], values_[i]);
+  for (const std::size_t i : choose(kMostHeld)) process_.append(sites_[i], values_[i]);
+  process_.solve();
   taken_in_ = sites_.size();
-}
-
-std::vector<double> Regression::values_held(Reading reading) const {
-  std::vector<double> held;
-  for (const std::size_t i : held_) held.push_back(values_[i]);
-  if (reading == Reading::as_told) return held;
-  std::vector<double> all = values_;
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
-  std::ranges::nth_element(all, middle);
-  const double unit = std::max(*middle - lowest_, kLeastUnit);
-  for (double& value : held) value = lowest_ + unit * std::log1p((value - lowest_) / unit);
-  return held;
 }
 
 void Regression::learn(int steps) {
@@ -183,10 +169,9 @@ void Regression::learn(int steps) {
   learn_weights(process_, *encoding_, sites, values, steps, random_);
 }
 
-void Regression::update(int steps, Reading reading) {
+void Regression::update(int steps) {
   process_.forget_beliefs();
   if (sites_.empty()) return;
-  if (taken_in_ == sites_.size() && reading == reading_) return;
   const auto observations = static_cast<double>(sites_.size());
   if (learned_at_ == 0 || observations >= kLearnAgain * static_cast<double>(learned_at_)) {
     learn(steps);
@@ -194,14 +179,11 @@ void Regression::update(int steps, Reading reading) {
     condition();
   } else if (process_.size() + (sites_.size() - taken_in_) > kMostHeld * 5 / 4) {
     condition();
-  } else {
-    for (; taken_in_ < sites_.size(); ++taken_in_) {
+  } else if (taken_in_ < sites_.size()) {
+    for (; taken_in_ < sites_.size(); ++taken_in_)
       process_.append(sites_[taken_in_], values_[taken_in_]);
-      held_.push_back(taken_in_);
-    }
+    process_.solve();
   }
-  reading_ = reading;
-  process_.set_values(values_held(reading));
 }
 
 }  // namespace fa_tune::search

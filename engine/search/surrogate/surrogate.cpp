@@ -12,7 +12,6 @@ namespace {
 
 // Fewer trials leave the weights to the prior.
 constexpr std::size_t kFewest = 4;
-constexpr int kLearningSteps = 80;
 constexpr int kEarlierLearningSteps = 160;
 // A least variance of what is believed of a failure: no model of a few trials is sure.
 constexpr double kDoubt = 0.02;
@@ -67,8 +66,8 @@ bool Surrogate::doubtful() const { return feasibility_ && failed_ > 0; }
 
 bool Surrogate::ready() const { return times_.told() >= kFewest; }
 
-void Surrogate::update(Reading reading) {
-  if (ready()) times_.update(kLearningSteps, reading);
+void Surrogate::update() {
+  if (ready()) times_.update();
   if (doubtful()) failures_.update(kFailureLearningSteps);
 }
 

@@ -28,9 +28,8 @@ class Surrogate {
   void tell(const space::Genome& genome, std::optional<double> time_us);
   // Whether enough was told to ask for times.
   bool ready() const;
-  // Takes in what was told since; call before asking. Times are predicted from log times in that
-  // reading, failures always as told.
-  void update(Reading reading = Reading::as_told);
+  // Takes in what was told since; call before asking.
+  void update();
 
   Site site(const space::Genome& genome) const;
   GaussianProcess& times() { return times_.process(); }
