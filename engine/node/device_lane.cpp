@@ -7,6 +7,11 @@
 
 namespace fa_tune::node {
 
+void DeviceLane::start() {
+  begun_ = false;
+  asked_ = 0;
+}
+
 std::optional<Lane::End> DeviceLane::on(const message::Message& message,
                                         const std::shared_ptr<Link>& link) {
   if (const auto* number = std::get_if<message::Number>(&message)) {

@@ -23,10 +23,7 @@ class DeviceLane final : public Lane {
  private:
   using Answer = worker::message::Answer;
 
-  void start() override {
-    begun_ = false;
-    asked_ = 0;
-  }
+  void start() override;
   std::optional<End> on(const message::Message& message,
                         const std::shared_ptr<Link>& link) override;
   Link::Done on(const worker::message::Request& request, Link& link) override;

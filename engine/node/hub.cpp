@@ -1,5 +1,6 @@
 #include "engine/node/hub.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
@@ -67,12 +68,17 @@ std::vector<std::shared_ptr<Link>> NodeHub::links() {
 // asks there; nobody does on those for reference kernels until one is needed.
 void NodeHub::keep(const std::stop_token& stop) {
   for (;;) {
+    std::vector<std::shared_ptr<NodeCompiler>> gone;  // they end outside of the lock
     {
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, stop, options_.patience.beat, [] { return false; });
       if (stop.stop_requested()) return;
       std::erase_if(references_,
                     [](const Guest& guest) { return !guest.link->next(0ms).has_value(); });
+      const auto left = std::ranges::partition(
+          compilers_, [](const auto& compiler) { return !compiler->gone(); });
+      gone.assign(left.begin(), left.end());
+      compilers_.erase(left.begin(), left.end());
     }
     for (const auto& link : links()) (void)link->beat();
   }
@@ -190,6 +196,8 @@ void NodeHub::take_in_compilers(const Guest& guest) {
       });
   if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
     return refuse(*link, who, added.error());
+  // Its end may have come before it was a member.
+  if (compiler->gone()) options_.compilers->remove(*compiler);
   log_info("node {} has come: compiles {} at a time, {}", hello.node, hello.jobs,
            compiler->version());
   // By then it may be gone, and its destructor must not be its own reader's.

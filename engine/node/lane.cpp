@@ -4,7 +4,6 @@
 #include <mutex>
 #include <stop_token>
 #include <thread>
-#include <utility>
 
 namespace fa_tune::node {
 

@@ -29,15 +29,15 @@ struct Patience {
   // Besides a worker's deadline, which the node keeps: the way there and back, and what it takes to
   // end a worker.
   Milliseconds slack{60'000};
+  // For a source, which a node tries twice, with a minute for each and for a new worker. Beyond it
+  // the node's compilers are gone.
+  Milliseconds compile{300'000};
   Milliseconds mebibyte{1'000};  // that tensors may take for each, besides the slack
 
   // Until so many bytes of tensors have come.
   Milliseconds for_tensors(std::size_t bytes) const {
     return slack + mebibyte * static_cast<long>(bytes >> 20);
   }
-  // For a source, which a node tries twice, with a minute for each and for a new worker. Beyond it
-  // the node's compilers are gone.
-  Milliseconds compile{300'000};
 };
 
 // Frames on a channel. One thread reads; several may send, each frame as a whole.

@@ -64,6 +64,11 @@ void NodeCompiler::read() {
   }
 }
 
+bool NodeCompiler::gone() const {
+  const std::lock_guard lock(mutex_);
+  return !lost_because_.empty();
+}
+
 bool NodeCompiler::is_asked() {
   const std::lock_guard lock(mutex_);
   return !awaited_.empty();

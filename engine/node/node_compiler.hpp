@@ -31,6 +31,8 @@ class NodeCompiler final : public kernel::Compiler {
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override;
   std::string version() const override { return version_; }
   std::string headers() const override { return headers_; }
+  // It throws CompilerGone from now on.
+  bool gone() const;
 
  private:
   // Nothing where the node is gone.
@@ -48,7 +50,7 @@ class NodeCompiler final : public kernel::Compiler {
   std::string headers_;
   Patience patience_;
   OnGone on_gone_;
-  std::mutex mutex_;  // guards all below but the thread
+  mutable std::mutex mutex_;  // guards all below but the thread
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, std::promise<Answer>> awaited_;  // by number
   std::string lost_because_;

@@ -90,7 +90,7 @@ begin() {
   engine=$!
 }
 # Slow enough to be disturbed: it has all to compile, by one compiler.
-begin_slow() { FA_TUNE_CACHE=$work/cache begin "$@" --jobs 1; }
+begin_slow() { FA_TUNE_CACHE=$work/cache begin "$@" --jobs 1 --node-jobs 0; }
 goes_on() { kill -0 "$engine" 2>/dev/null; }
 ended() {
   status=0

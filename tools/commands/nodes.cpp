@@ -106,6 +106,7 @@ std::string NodeArguments::words() const {
   add("--key", key);
   add("--nodes", start);
   add("--node-device", device);
+  if (jobs) add("--node-jobs", std::to_string(*jobs));
   return words;
 }
 
@@ -134,6 +135,11 @@ void add_node_options(CLI::App& command, NodeArguments& arguments) {
                   "of --nodes: what each node lends, as `fa-tune node --device` has it; cuda:all "
                   "if not given")
       ->type_name("DEVICE");
+  command
+      .add_option("--node-jobs", arguments.jobs,
+                  "of --nodes: how many compilers each node lends; if not given, one for each core "
+                  "that its devices leave")
+      ->check(CLI::Range(0, 1024));
   command
       .add_option("--grace", arguments.grace_s,
                   "with nodes: seconds that a search without any device or compiler left waits for "
@@ -185,7 +191,7 @@ Nodes::Nodes(const NodeArguments& arguments, const fs::path& db, const CompilerC
     start_by_slurm(arguments, std::move(*allocation));
     return;
   }
-  const auto node = command(arguments.device.empty() ? "cuda:all" : arguments.device);
+  const auto node = command(arguments);
   // Without the program and its subcommand.
   std::vector<std::string> rest(node.begin() + 2, node.end());
   if (arguments.device.empty()) rest.resize(rest.size() - 2);
@@ -201,15 +207,16 @@ Nodes::~Nodes() {
   if (starter_) starter_->end(NodeStarter::Clock::now());
 }
 
-std::vector<std::string> Nodes::command(const std::string& device) const {
-  return {fs::read_symlink("/proc/self/exe").string(),
-          "node",
-          "--connect",
-          to_text(hub_->address()),
-          "--key",
-          key_.path().string(),
-          "--device",
-          device};
+std::vector<std::string> Nodes::command(const NodeArguments& arguments) const {
+  std::vector<std::string> words = {fs::read_symlink("/proc/self/exe").string(),
+                                    "node",
+                                    "--connect",
+                                    to_text(hub_->address()),
+                                    "--key",
+                                    key_.path().string()};
+  if (arguments.jobs) words.insert(words.end(), {"--jobs", std::to_string(*arguments.jobs)});
+  words.insert(words.end(), {"--device", arguments.device.empty() ? "cuda:all" : arguments.device});
+  return words;
 }
 
 void Nodes::start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation) {
@@ -217,8 +224,7 @@ void Nodes::start_by_slurm(const NodeArguments& arguments, SlurmAllocation alloc
            allocation.job(), fmt::join(allocation.nodes(), ", "));
   SlurmOptions options;
   options.srun = srun_options(arguments.start);
-  options.command = [words = command(arguments.device.empty() ? "cuda:all" : arguments.device)](
-                        const std::string& node) {
+  options.command = [words = command(arguments)](const std::string& node) {
     auto all = words;
     all.insert(all.end(), {"--name", node});
     return all;
@@ -275,8 +281,8 @@ std::unique_ptr<Nodes> open_nodes(const NodeArguments& arguments, const fs::path
     throw UserError(
         "--jobs 0 needs --listen HOST:PORT, or --nodes slurm: nodes compile then, and nobody else "
         "does");
-  if (!arguments.device.empty() && arguments.start.empty())
-    throw UserError("--node-device is for nodes that --nodes starts");
+  if ((!arguments.device.empty() || arguments.jobs) && arguments.start.empty())
+    throw UserError("--node-device and --node-jobs are for nodes that --nodes starts");
   if (arguments.slurm()) {
     srun_options(arguments.start);  // of which none may be wrong
     return std::make_unique<Nodes>(arguments, db, choice, SlurmAllocation());

@@ -23,8 +23,9 @@ namespace fa_tune::commands {
 struct NodeArguments {
   std::string listen;
   std::string key;
-  std::string start;  // of --nodes: a command, or slurm[:OPTIONS]
-  std::string device;
+  std::string start;        // of --nodes: a command, or slurm[:OPTIONS]
+  std::string device;       // of --node-device
+  std::optional<int> jobs;  // of --node-jobs
   double grace_s = 300;
 
   bool slurm() const { return start == "slurm" || start.starts_with("slurm:"); }
@@ -89,7 +90,7 @@ class Nodes {
                                         const std::filesystem::path& db) const;
   void start_by_slurm(const NodeArguments& arguments, SlurmAllocation allocation);
   // The command of a node.
-  std::vector<std::string> command(const std::string& device) const;
+  std::vector<std::string> command(const NodeArguments& arguments) const;
   bool failed() const;
   void wait_for_compiler(const std::atomic<bool>& stop);
 

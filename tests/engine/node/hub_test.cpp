@@ -328,7 +328,9 @@ TEST_CASE("an engine that says nothing is given up, and one that has nothing to 
 }
 
 TEST_CASE("a node that comes and goes leaves nothing behind") {
-  NodeHub hub(hub_options());
+  HubOptions options = hub_options();
+  options.compilers = std::make_shared<kernel::CompilerGroup>(kernel::CompilerGroup::Options{});
+  NodeHub hub(options);
   const auto files = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
@@ -340,11 +342,12 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
     return std::make_shared<Link>(std::move(*channel));
   };
   const auto hello = [](node::message::Role role) {
-    return node::message::Hello{node::message::build_of_this_program(), "n1", "emulator:l4", role};
+    return node::message::Hello{
+        node::message::build_of_this_program(), "n1", "emulator:l4", role, 1, "v1", ""};
   };
   const auto come_and_go = [&](node::message::Role role) {
     const auto link = connect();
-    if (role == node::message::Role::reference) {
+    if (role != node::message::Role::trials) {
       REQUIRE(link->send(node::message::encode(hello(role)), 1s).has_value());
       REQUIRE(wait_for_message(*link, 5s, 5s).has_value());
       return;
@@ -360,14 +363,18 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
   using enum node::message::Role;
   come_and_go(trials);
   come_and_go(reference);
+  come_and_go(compilers);
   const auto before = files();
   for (int i = 0; i < 10; ++i) {
     come_and_go(trials);
     come_and_go(reference);
+    come_and_go(compilers);
   }
-  // Those for reference kernels are looked after now and then.
-  for (int i = 0; i < 500 && files() > before; ++i) std::this_thread::sleep_for(10ms);
+  // Those for reference kernels and compilers are looked after now and then.
+  for (int i = 0; i < 500 && (files() > before || options.compilers->size() > 0); ++i)
+    std::this_thread::sleep_for(10ms);
   CHECK(files() <= before);
+  CHECK(options.compilers->size() == 0);
 }
 
 TEST_CASE(
