@@ -32,7 +32,7 @@ engine=$!
 all+=("$engine")
 where=
 for ((i = 0; i < 400; ++i)); do
-  where=$(sed -n 's/.*--connect \([0-9.:]*\) .*/\1/p' fa.err)
+  where=$(sed -n 's/.*--connect \([0-9.:]*\) .*/\1/p' fa.err 2>/dev/null || true)
   [ -z "$where" ] || break
   sleep 0.05
 done

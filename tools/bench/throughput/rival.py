@@ -97,7 +97,8 @@ def search_space(manifest, space, profile):
     shape = {"lse": False, "causal": False, "window_left": -1, "window_right": -1, "capped": False,
              "alibi": False, "dtype": space["problem"]["dtype"], **space["problem"]["shape"]}
     scope = {"problem": shape, "device": {**profile, "compute_capability": int(profile["arch"].removeprefix("sm_"))}}
-    derived = {}
+    # What the space does not name has its default, in the source too.
+    derived = {name: repr(value) for name, value in manifest.get("optional", {}).items() if name not in space["parameters"]}
     for name, text in manifest["derived"].items():
         derived[name] = written_out(text, derived, scope)
     rules = [written_out(rule["expr"], derived, scope)
