@@ -275,17 +275,14 @@ void SearchLoop::compile_one(Entry& entry) {
   name(row, entry);
   const bool passed = begun ? compile_stage_.pass_in_turn(entry.trial)
                             : compile_stage_.pass(*entry.variant, entry.trial);
-  entry.finished = true;
-  if (!passed) {
+  const auto known = passed ? known_as_deadly(row) : std::nullopt;
+  if (known) fail_deadly(row, *known);
+  entry.finished = !passed || known;
+  if (entry.finished) {
     entry.charged.reset();
     return;
   }
-  if (const auto charge = known_as_deadly(row)) {
-    fail_deadly(row, *charge);
-    return;
-  }
   entry.gate_counts = true;
-  entry.finished = false;
   if (entry.is_gated) settle(entry);
   if (begun) return;
   entry.compiled = entry.trial;
