@@ -172,6 +172,39 @@ TEST_CASE("nothing is tried twice in a run, and a transaction is whole or not th
   CHECK(ask(folder / "a.db", "SELECT count(*) FROM sources") == "2");
 }
 
+TEST_CASE("a group's rows go to disk together, when it commits, and a bad one takes none with it") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  const auto on_disk = [&] {
+    return ask(folder / "a.db",
+               "SELECT (SELECT count(*) FROM trials) || ' ' || (SELECT count(*) FROM sources) || "
+               "' ' || count(*) FROM attempts");
+  };
+  {
+    Store::Group group(store);
+    store.record_attempt(run, 1, "{}");
+    store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
+    CHECK(on_disk() == "0 0 0");
+  }
+  CHECK(on_disk() == "0 0 0");
+  {
+    Store::Group group(store);
+    store.record_attempt(run, 1, "{}");
+    store.record_trial(a_trial(run, 1, 100), {}, {}, "kernel 1");
+    TrialRow bad = a_trial(run, 2, 80);
+    bad.stage = "lunch";
+    CHECK_THROWS_AS(store.record_trial(bad, {}, {}, "kernel 2"), std::logic_error);
+    store.record_trial(a_trial(run, 3, 90), {}, {}, "kernel 3");
+    CHECK(on_disk() == "0 0 0");
+    group.commit();
+    CHECK(on_disk() == "2 2 1");
+  }
+  // After it each is by itself again.
+  store.record_trial(a_trial(run, 4, 90), {}, {}, "kernel 4");
+  CHECK(on_disk() == "3 3 1");
+}
+
 TEST_CASE("what kernels have in common after their defines is kept once, and each is read whole") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
