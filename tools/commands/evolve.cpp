@@ -381,7 +381,7 @@ void add_evolve(CLI::App& app, Action& action) {
           "--ahead", arguments->ahead,
           fmt::format("how many generations compilation runs ahead; with more the search reacts "
                       "later to results. If not given, on GPUs as many as keep them and the "
-                      "compilers busy, but at most a quarter of the budget; else {}",
+                      "compilers busy, but at most an eighth of the budget; else {}",
                       tuner::BatchPolicy{}.ahead))
       ->check(CLI::Range(0, 1000));
   command->add_flag(

@@ -40,8 +40,9 @@ struct Capacity {
 
 // A strategy that learns nothing loses nothing by many trials under way. Else there are as many as
 // keep all compilers and devices busy while one kernel takes some times as long to compile as
-// others, but never more than a quarter of the budget. On the emulator, the default whatever the
-// machine: there a seed finds the same everywhere.
+// others, but beyond the default never more than an eighth of the budget: a search that has few
+// trials wants each of them to know of the others. On the emulator, the default whatever the machine:
+// there a seed finds the same everywhere.
 BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity);
 
 struct EvolveOptions {

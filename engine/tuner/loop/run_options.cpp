@@ -21,7 +21,7 @@ BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity) {
   int under_way = policy.under_way();
   if (capacity.measures) {
     int most = std::numeric_limits<int>::max();
-    if (capacity.trials) most = *capacity.trials / 4;
+    if (capacity.trials) most = *capacity.trials / 8;
     const int wanted = 2 * capacity.compilers + kForEachDevice * capacity.devices;
     under_way = std::max(under_way, std::min(wanted, most));
   }

@@ -22,8 +22,8 @@ TEST_CASE(
   CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true}) == std::pair(4, 19));
   // Told in generations of a 32nd, whatever there is.
   CHECK(policy(true, {.compilers = 1024, .devices = 1024, .measures = true}) == std::pair(320, 31));
-  // At most a quarter of the budget, and never fewer than on the emulator.
-  CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true, .trials = 120}) ==
+  // At most an eighth of the budget, and never fewer than on the emulator.
+  CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true, .trials = 240}) ==
         std::pair(4, 7));
   CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true, .trials = 20}) ==
         std::pair(4, 3));
