@@ -34,7 +34,7 @@ struct Patience {
   Milliseconds compile{300'000};
   Milliseconds mebibyte{1'000};  // that tensors may take for each, besides the slack
 
-  // Until so many bytes of tensors have come.
+  // Until this number of bytes of tensors has come.
   Milliseconds for_tensors(std::size_t bytes) const {
     return slack + mebibyte * static_cast<long>(bytes >> 20);
   }

@@ -57,7 +57,7 @@ RunOverview run_overview(const db::Store& store, const db::RunRow& run, RunOverv
 std::string overview_text(const RunOverview& overview, const std::string& db);
 std::string overview_json(const RunOverview& overview);
 
-// What is left of a budget after so many trials in so many seconds; nothing where there is no end.
+// What is left of a budget after this number of trials and seconds; nothing where there is no end.
 std::optional<double> seconds_left(std::optional<int> budget_trials,
                                    std::optional<double> budget_seconds, int trials,
                                    double seconds);

@@ -78,7 +78,7 @@ class CompilePool {
   // What has not begun is not wanted any more, as by the destructor; nor is what the compiler has
   // not begun (Compiler::cancel_waiting).
   void cancel_waiting();
-  // At least so many threads from now on. From any thread.
+  // At least this many threads from now on. From any thread.
   void grow(int threads);
 
  private:

@@ -92,7 +92,7 @@ bool comes_to(const Strangers& strangers, int left) {
 
 }  // namespace
 
-TEST_CASE("of who has no key only so many are seen in at a time, and the oldest go first") {
+TEST_CASE("of who has no key only a few are seen in at a time, and the oldest go first") {
   constexpr int kMost = Reception::kMostUnproved;
   const Port port;
   const Reception reception(port.socket, see_in);

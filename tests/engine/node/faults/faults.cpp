@@ -75,7 +75,7 @@ std::vector<NetworkFault> record_faults() {
        "no common key|the search is over|cannot be reached"},
       {"cut within a record of an answer", kGone, RecordFault{node, kProtected, 20, 9, cut}},
       {"cut within a record of a question", kGone, RecordFault{engine, kProtected, 20, 9, cut}},
-      {"reset in the midst of a search", kGone, RecordFault{node, kProtected, 20, 0, reset}},
+      {"reset in the middle of a search", kGone, RecordFault{node, kProtected, 20, 0, reset}},
       {"a bit of an answer is flipped", kGone, RecordFault{node, kProtected, 20, 9, flip}},
       {"a bit of a question is flipped", kGone, RecordFault{engine, kProtected, 20, 9, flip}},
       {"an answer comes twice", kGone, RecordFault{node, kProtected, 20, 0, twice}},

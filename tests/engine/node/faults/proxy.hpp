@@ -40,7 +40,7 @@ struct RecordFault {
   // Of the first pieces that each side sends.
   std::chrono::milliseconds delay{0};
   int delayed = 0;
-  std::size_t single_bytes = 0;  // so many are passed on one at a time
+  std::size_t single_bytes = 0;  // this number is passed on one at a time
 
   static constexpr int kAny = -1;
   static constexpr int kClear = 22;      // a handshake's first records
