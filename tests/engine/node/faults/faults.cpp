@@ -99,7 +99,6 @@ std::vector<NetworkFault> frame_faults() {
     std::string cut;   // what the engine says of a cut
     std::string hush;  // and of silence
   };
-  const std::string kGone = "is gone: it was cut|is gone: Connection reset|is gone: Broken pipe";
   const std::string kSilent = "is gone: it says nothing for 2000 ms";
   const std::string kNameless = "gave no name: it was cut";
   const std::string kOpening = "was lost while emulator:l4 was opened: ";
