@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <future>
+#include <string_view>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -23,6 +24,7 @@ namespace fa_tune::test {
 using namespace fa_tune::device;
 using namespace fa_tune::node;
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -198,7 +200,7 @@ TEST_CASE("strangers on the port, many and slow, hold up neither nodes nor the e
     come(200);
     // The beginning of a handshake that comes a byte now and then, and others who come all the time.
     std::jthread slow([&](const std::stop_token& stop) {
-      const std::string begin = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+      constexpr std::string_view begin = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"sv;
       for (std::size_t i = 0; !stop.stop_requested(); ++i) {
         const char next = i < begin.size() ? begin[i] : 'x';
         for (const int each : strangers) (void)::send(each, &next, 1, MSG_NOSIGNAL);

@@ -99,6 +99,7 @@ std::vector<NetworkFault> frame_faults() {
     std::string cut;   // what the engine says of a cut
     std::string hush;  // and of silence
   };
+  const std::string kGone = "is gone: it was cut|is gone: Connection reset|is gone: Broken pipe";
   const std::string kSilent = "is gone: it says nothing for 2000 ms";
   const std::string kNameless = "gave no name: it was cut";
   const std::string kOpening = "was lost while emulator:l4 was opened: ";
@@ -174,7 +175,6 @@ std::vector<NetworkFault> hostile_faults() {
   // Lengths of 2 GiB, of which nothing comes.
   const std::string announced("fatw\x03\x01\x00\x00\x00\x00\x00\x80", 12);
   const std::string garbage = "GET / HTTP/1.1\r\n\r\n";
-  const std::string kGone = "is gone: ";
   const std::string kCut = "is gone: it was cut|is gone: Connection reset|is gone: Broken pipe";
   return {
       {"2 GiB in place of the hello", "gave no name: it said a frame of 2147483648 bytes",
