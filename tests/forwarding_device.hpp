@@ -15,7 +15,10 @@ class ForwardingDevice : public device::Device {
 
   const device::DeviceInfo& info() const override { return inner_->info(); }
   std::uint64_t life() const override { return inner_->life(); }
-  bool over_network() const override { return inner_->over_network(); }
+  bool offloads() const override { return inner_->offloads(); }
+  std::expected<std::string, device::Fault> offload(const std::string& work) override {
+    return inner_->offload(work);
+  }
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     return inner_->load(image);
   }

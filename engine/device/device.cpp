@@ -1,6 +1,7 @@
 #include "engine/device/device.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,10 @@ std::vector<LaunchStep> steps_of(const Launch& launch) {
 std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
   return std::unexpected(
       Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});
+}
+
+std::expected<std::string, Fault> Device::offload(const std::string& /*work*/) {
+  throw std::logic_error(info().id + " does no offloaded work");
 }
 
 std::expected<void, Fault> Device::launch_between(std::span<const BufferWrite> writes,

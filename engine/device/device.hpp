@@ -255,8 +255,13 @@ class Device {
   virtual std::string lost_because() const { return {}; }
   // Whether kernels run in another process than this one, whose own end then says nothing of them.
   virtual bool apart() const { return false; }
-  // Whether bytes go to it and come from it over a network, where a gate's megabytes are dear.
-  virtual bool over_network() const { return false; }
+  // Whether a program of ours beside it does whole pieces of work with it (OffloadService), so that
+  // neither tensors nor their many requests need come over a network.
+  virtual bool offloads() const { return false; }
+  // Has that program do a piece of work, and returns what it answers. Throws what it throws, and
+  // MachineError where the process that runs kernels ended before it had an answer: deaths(). The
+  // Fault, device_lost, is the device's own.
+  virtual std::expected<std::string, Fault> offload(const std::string& work);
   // The Faults that ended the process which runs the kernels, where that is another than this one;
   // the newest last. After each, a kernel is loaded again when it is next used; buffers are gone,
   // and addresses and tensor maps made of them must not be used any more.

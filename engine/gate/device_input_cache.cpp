@@ -26,7 +26,7 @@ device::Argument argument_of(std::size_t value) {
 }  // namespace
 
 DeviceInputCache::DeviceInputCache(device::Device& device, std::size_t most)
-    : device_(device), most_(most), least_(device.over_network() ? kLeastOverNetwork : kLeast) {
+    : device_(device), most_(most) {
   // Where times are predicted long shapes are not run whole.
   if (device.info().times == device::TimeKind::predicted) return;
   usable_ = load(copy_, "fa_tune_copy", originals_ptx::copy()) &&

@@ -34,9 +34,7 @@ namespace fa_tune::gate {
 class DeviceInputCache {
  public:
   // Smaller tensors, in bytes, are not kept: to send them costs less than the engine's own kernels.
-  // Over a network it costs more.
   static constexpr std::size_t kLeast = std::size_t{1} << 20;
-  static constexpr std::size_t kLeastOverNetwork = std::size_t{1} << 14;
   // The most bytes that are kept, as in the TruthCache: the eight sets of Q, K and V, 64 MB each,
   // that finals need for each finalist, and what is known of their outputs. With less room all
   // would be sent anew each time. The longest unused goes first; a buffer in use stays until it is
@@ -50,7 +48,7 @@ class DeviceInputCache {
   DeviceInputCache& operator=(const DeviceInputCache&) = delete;
 
   bool usable() const { return usable_; }
-  bool worth(std::size_t bytes) const { return usable_ && bytes >= least_; }
+  bool worth(std::size_t bytes) const { return usable_ && bytes >= kLeast; }
 
   // A buffer with the contents of the instance's tensor. It must not be written to.
   std::expected<SharedBuffer, device::Fault> of(
@@ -111,7 +109,6 @@ class DeviceInputCache {
 
   device::Device& device_;
   std::size_t most_;
-  std::size_t least_;
   bool usable_ = false;
   device::KernelHandle copy_{}, differ_{}, limits_{}, rows_{};
   SharedBuffer found_;  // where first_difference() gets its answer

@@ -117,7 +117,9 @@ std::string serve_engine(const AgentOptions& options) {
     hello.device = device;
     hello.role = role;
     return std::async(std::launch::async, [&options, &ending, hello] {
-      DeviceLane lane([&] { return options.open(hello.device); }, options.patience);
+      DeviceLane lane([&] { return options.open(hello.device); },
+                      [&](device::Device& opened) { return options.serve(opened, hello.device); },
+                      options.patience);
       return serve_lane(options, lane, hello, hello.device, ending);
     });
   };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/device/offload_service.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/node/address.hpp"
 #include "engine/node/key.hpp"
@@ -21,6 +22,8 @@ struct AgentOptions {
   std::vector<std::string> devices;  // single ones: "cuda:0"
   // Opens one of them in a process of its own. Called by several threads.
   std::function<std::unique_ptr<device::Device>(const std::string& device)> open;
+  // What does offloaded work with those.
+  device::OffloadServiceMaker serve;
   // Compiles in processes of its own, `jobs` sources at a time; nothing if this node lends none.
   std::shared_ptr<kernel::Compiler> compiler = nullptr;
   int jobs = 0;

@@ -10,6 +10,7 @@ namespace fa_tune::node {
 void DeviceLane::start() {
   begun_ = false;
   asked_ = 0;
+  offload_.reset();
 }
 
 std::optional<Lane::End> DeviceLane::on(const message::Message& message,
@@ -67,6 +68,8 @@ DeviceLane::Answer DeviceLane::begin() {
 std::optional<DeviceLane::Answer> DeviceLane::answer_to(const worker::message::Request& request) {
   const bool answered = worker::message::is_answered(request);
   if (!begun_ && !answered) return std::nullopt;
+  const auto* offload = std::get_if<worker::message::Offload>(&request);
+  if (begun_ && offload != nullptr) return answer_to(*offload);
   if (begun_) {
     const std::size_t before = device_->deaths().size();
     auto answer = service_->answer(request);
@@ -83,6 +86,32 @@ std::optional<DeviceLane::Answer> DeviceLane::answer_to(const worker::message::R
   if (death_) return std::exchange(death_, std::nullopt);
   return worker::message::Failed{worker::message::Failed::Whose::machine,
                                  "a device that was not begun was asked"};
+}
+
+// What ends meanwhile is told with the answer, and is the end of what the engine has here too.
+DeviceLane::Answer DeviceLane::answer_to(const worker::message::Offload& offload) {
+  if (!device_->ready()) {
+    begun_ = false;
+    return worker::message::Faulted{{device::FaultKind::device_lost, device_->lost_because()},
+                                    /*ends=*/true};
+  }
+  const std::size_t before = device_->deaths().size();
+  worker::message::Offloaded done;
+  Answer answer = worker::answer_to([&]() -> Answer {
+    try {
+      if (offload_ == nullptr) offload_ = serve_(*device_);
+      done.answer = offload_->answer(offload.work);
+    } catch (const MachineError&) {
+      if (device_->deaths().size() == before) throw;
+      done.broken_off = true;
+    }
+    return done;
+  });
+  const auto deaths = device_->deaths().subspan(before);
+  if (deaths.empty()) return answer;
+  begun_ = false;
+  done.deaths.assign(deaths.begin(), deaths.end());
+  return std::holds_alternative<worker::message::Offloaded>(answer) ? Answer(done) : answer;
 }
 
 }  // namespace fa_tune::node

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/device/device.hpp"
+#include "engine/device/offload_service.hpp"
 #include "engine/node/lane.hpp"
 #include "engine/worker/device_service.hpp"
 #include "engine/worker/shared_window.hpp"
@@ -16,9 +17,13 @@ namespace fa_tune::node {
 // engine.
 class DeviceLane final : public Lane {
  public:
-  // `open` opens the device in a process of its own; it may throw.
-  DeviceLane(std::function<std::unique_ptr<device::Device>()> open, Patience patience)
-      : Lane(patience), open_(std::move(open)) {}
+  using Opener = std::function<std::unique_ptr<device::Device>()>;
+  using ServiceMaker = std::function<std::unique_ptr<device::OffloadService>(device::Device&)>;
+
+  // `open` opens the device in a process of its own; it may throw. `serve` makes what does offloaded
+  // work with it, for one engine.
+  DeviceLane(Opener open, ServiceMaker serve, Patience patience)
+      : Lane(patience), open_(std::move(open)), serve_(std::move(serve)) {}
 
  private:
   using Answer = worker::message::Answer;
@@ -30,10 +35,13 @@ class DeviceLane final : public Lane {
   Link::Done reply(const Answer& answer, Link& link);
   Answer begin();
   std::optional<Answer> answer_to(const worker::message::Request& request);
+  Answer answer_to(const worker::message::Offload& offload);
 
-  std::function<std::unique_ptr<device::Device>()> open_;
+  Opener open_;
+  ServiceMaker serve_;
   worker::Window window_;
   std::unique_ptr<device::Device> device_;
+  std::unique_ptr<device::OffloadService> offload_;  // once this engine has asked for it
   std::optional<worker::DeviceService> service_;
   bool begun_ = false;                             // and no worker has died since
   std::optional<worker::message::Faulted> death_;  // of one that has, until the engine is told

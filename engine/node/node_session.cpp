@@ -104,7 +104,7 @@ std::unique_ptr<device::Device> open_on_node(const std::shared_ptr<Link>& link,
   const bool emulator = device.starts_with("emulator");
   if (emulator) options.deadlines = worker::Deadlines::of_emulator();
   options.parks_buffers = !emulator;
-  options.over_network = true;
+  options.offloads = true;
   const auto connection = std::make_shared<NodeConnection>();
   connection->link = link;
   connection->node = node;

@@ -242,6 +242,8 @@ class Problem {
   virtual std::vector<std::string> constant_names() const { return {}; }
   // The kernel that the truth comes from, as it was given; nullptr if there is none.
   virtual const kernel::Template* plain_kernel() const { return nullptr; }
+  // Whether its data are in files of this machine's.
+  virtual bool reads_files() const { return false; }
   // Whether the truth comes from a kernel, which somebody must run for it before expect() is asked.
   virtual bool wants_reference() const { return false; }
   // Where the lines of a space's sources come from, for messages.

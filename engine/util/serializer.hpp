@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +52,21 @@ class Putter {
   void put(const std::vector<T>& values) {
     raw(std::uint64_t{values.size()});
     for (const T& value : values) put(value);
+  }
+  template <typename T>
+  void put(const std::optional<T>& value) {
+    put(value.has_value());
+    if (value) put(*value);
+  }
+  template <typename First, typename Second>
+  void put(const std::pair<First, Second>& value) {
+    put(value.first);
+    put(value.second);
+  }
+  template <typename Key, typename T>
+  void put(const std::map<Key, T>& values) {
+    raw(std::uint64_t{values.size()});
+    for (const auto& each : values) put(each);
   }
   template <typename... T>
   void put(const std::variant<T...>& value) {
@@ -122,6 +139,31 @@ class Getter {
       T value{};
       get(value);
       values.push_back(std::move(value));
+    }
+  }
+  template <typename T>
+  void get(std::optional<T>& value) {
+    bool there = false;
+    get(there);
+    if (there)
+      get(value.emplace());
+    else
+      value.reset();
+  }
+  template <typename First, typename Second>
+  void get(std::pair<First, Second>& value) {
+    get(value.first);
+    get(value.second);
+  }
+  // Keys that are not in their order, or twice, make no sense.
+  template <typename Key, typename T>
+  void get(std::map<Key, T>& values) {
+    values.clear();
+    for (auto left = raw<std::uint64_t>(); left > 0 && good_; --left) {
+      std::pair<Key, T> each{};
+      get(each);
+      if (!values.empty() && !(values.rbegin()->first < each.first)) return refuse();
+      values.insert(values.end(), std::move(each));
     }
   }
   template <typename... T>

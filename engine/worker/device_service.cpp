@@ -129,4 +129,8 @@ DeviceService::Answer DeviceService::on(const message::Compile&) {
   throw std::logic_error("a device compiles nothing");
 }
 
+DeviceService::Answer DeviceService::on(const message::Offload&) {
+  throw std::logic_error("a worker does no offloaded work");
+}
+
 }  // namespace fa_tune::worker

@@ -50,6 +50,7 @@ class DeviceService {
   Answer on(const message::Energy&);
   Answer on(const message::Incumbent& incumbent);
   Answer on(const message::Compile&);
+  Answer on(const message::Offload&);
 
   device::Device& device_;
   std::span<std::byte> window_;

@@ -25,11 +25,6 @@ constexpr device::TensorMap::Swizzle last_of(const Getter&, device::TensorMap::S
   return device::TensorMap::Swizzle::bytes128;
 }
 
-void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
-void fields(auto& archive, LaunchConfig& config) {
-  archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes,
-          config.cooperative);
-}
 void fields(auto& archive, device::Checks& checks) {
   archive(checks.initialized, checks.races, checks.sync, checks.unfenced_mbarriers);
 }
@@ -105,6 +100,7 @@ void fields(auto&, Energy&) {}
 void fields(auto& archive, Fill& fill) { archive(fill.fills); }
 void fields(auto& archive, Incumbent& incumbent) { archive(incumbent.us); }
 void fields(auto& archive, Compile& compile) { archive(compile.request); }
+void fields(auto& archive, Offload& offload) { archive(offload.work); }
 
 void fields(auto& archive, DeviceOpened& opened) { archive(opened.version, opened.info); }
 void fields(auto& archive, CompilerOpened& opened) {
@@ -116,6 +112,7 @@ void fields(auto& archive, Loaded& loaded) { archive(loaded.kernel); }
 void fields(auto& archive, Allocated& allocated) { archive(allocated.buffer, allocated.address); }
 void fields(auto& archive, Mapped& mapped) { archive(mapped.bytes); }
 void fields(auto& archive, Joules& joules) { archive(joules.known, joules.joules); }
+void fields(auto& archive, Offloaded& done) { archive(done.answer, done.deaths, done.broken_off); }
 void fields(auto& archive, Faulted& faulted) { archive(faulted.fault, faulted.ends); }
 void fields(auto& archive, Failed& failed) { archive(failed.whose, failed.text); }
 

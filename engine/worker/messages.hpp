@@ -15,7 +15,7 @@
 namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 10;
+constexpr std::uint32_t kVersion = 11;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {
@@ -74,8 +74,12 @@ struct Fill {
 struct Incumbent {
   double us = 0;
 };
+// Device::offload. A node does it, and no worker.
+struct Offload {
+  std::string work;
+};
 using Request = std::variant<Load, Unload, Allocate, Release, Write, Read, Map, Run, Time, Compile,
-                             Exchange, Step, Energy, Fill, Incumbent>;
+                             Exchange, Step, Energy, Fill, Incumbent, Offload>;
 
 // Unload, Release, Fill and Incumbent are not: whoever asks for them has nothing to wait for. What goes wrong
 // in one is the answer to the next request that has one.
@@ -120,6 +124,12 @@ struct Joules {
   bool known = false;
   double joules = 0;
 };
+// The processes that ended over it are `deaths`; `broken_off`: there is no answer for that.
+struct Offloaded {
+  std::string answer;
+  std::vector<device::Fault> deaths;
+  bool broken_off = false;
+};
 // What the call threw.
 struct Failed {
   enum class Whose { user, machine, own, memory };
@@ -128,9 +138,9 @@ struct Failed {
 };
 // What was thrown in the worker is thrown here.
 [[noreturn]] void throw_failed(const Failed& failed);
-using Answer =
-    std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated, Mapped,
-                 device::Timing, Faulted, Failed, kernel::Compiled, kernel::CompileFailure, Joules>;
+using Answer = std::variant<DeviceOpened, CompilerOpened, GpusFound, Done, Loaded, Allocated,
+                            Mapped, device::Timing, Faulted, Failed, kernel::Compiled,
+                            kernel::CompileFailure, Joules, Offloaded>;
 
 // As a frame.
 std::string encode(const Request& request);

@@ -26,7 +26,7 @@ class RemoteDevice final : public device::Device {
   explicit RemoteDevice(const RemoteOptions& options)
       : deadlines_(options.deadlines),
         parks_buffers_(options.parks_buffers),
-        over_network_(options.over_network),
+        offloads_(options.offloads),
         worker_(options, window_),
         lease_(worker_.info().uuid) {}
 
@@ -34,7 +34,7 @@ class RemoteDevice final : public device::Device {
   bool lost() const override { return worker_.lost(); }
   std::string lost_because() const override { return worker_.lost_because(); }
   bool apart() const override { return true; }
-  bool over_network() const override { return over_network_; }
+  bool offloads() const override { return offloads_; }
   std::span<const device::Fault> deaths() const override { return worker_.deaths(); }
   std::uint64_t life() const override { return static_cast<std::uint64_t>(worker_.generation()); }
   void note_incumbent(double us) override { incumbent_us_ = us; }
@@ -51,6 +51,11 @@ class RemoteDevice final : public device::Device {
   bool ready() override { return worker_.ready(); }
   bool renew() override { return worker_.renew(); }
   std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
+
+  std::expected<std::string, device::Fault> offload(const std::string& work) override {
+    if (!offloads_) return device::Device::offload(work);
+    return worker().offload(work, deadlines_.offload);
+  }
 
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     Kernel kernel{image, {}, 0};
@@ -396,7 +401,7 @@ class RemoteDevice final : public device::Device {
 
   Deadlines deadlines_;
   bool parks_buffers_;
-  bool over_network_;
+  bool offloads_;
   Window window_;
   WorkerSupervisor worker_;
   // Held while something runs there, from before the deadline of the request on.

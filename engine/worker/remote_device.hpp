@@ -23,6 +23,8 @@ struct Deadlines {
   // A launch, and samples of one, as long as no correct kernel is known.
   Milliseconds launch{10'000};
   Milliseconds time{60'000};
+  // Whoever does a piece of work has deadlines of its own for each launch.
+  Milliseconds offload{std::chrono::hours(24)};
   // From then on: this multiple of what the fastest would take, and not less than this. No limit of
   // this kind if `incumbents` is 0.
   double incumbents = 20;
@@ -51,7 +53,7 @@ struct RemoteOptions {
   // Keeps buffers that are released, wiped, for the next of the same size. Not for an emulator,
   // which knows what nobody has written yet and what is no more.
   bool parks_buffers = false;
-  bool over_network = false;  // Device::over_network
+  bool offloads = false;  // Device::offloads: a node, no process of this machine
   // Waits before each try to start a worker in the place of one that died. A driver that has just
   // killed a kernel may need some seconds for itself.
   std::vector<std::chrono::milliseconds> pauses = {

@@ -1,5 +1,7 @@
 #include "engine/worker/worker_supervisor.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -17,7 +19,8 @@ namespace {
 bool has_handles(const message::Request& request) {
   return !std::holds_alternative<message::Load>(request) &&
          !std::holds_alternative<message::Allocate>(request) &&
-         !std::holds_alternative<message::Energy>(request);
+         !std::holds_alternative<message::Energy>(request) &&
+         !std::holds_alternative<message::Offload>(request);
 }
 
 }  // namespace
@@ -81,6 +84,20 @@ std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
         ended({WorkerTrouble::Kind::babbled, "it failed: " + failed->text}, doing));
   }
   return std::move(*answer);
+}
+
+// Where a process ended there, what this side knows of it is worth nothing: the next call begins
+// anew.
+std::expected<std::string, device::Fault> WorkerSupervisor::offload(const std::string& work,
+                                                                    Milliseconds deadline) {
+  auto done = ask<message::Offloaded>(message::Offload{work}, deadline, "offloaded work");
+  if (!done) return std::unexpected(std::move(done.error()));
+  if (!done->deaths.empty()) session_.reset();
+  std::ranges::move(done->deaths, std::back_inserter(deaths_));
+  if (done->broken_off)
+    throw MachineError(
+        fmt::format("{}: {}", info_.id, deaths_.empty() ? "broken off" : deaths_.back().message));
+  return std::move(done->answer);
 }
 
 void WorkerSupervisor::throw_if_disturbed() const {

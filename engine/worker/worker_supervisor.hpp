@@ -51,6 +51,8 @@ class WorkerSupervisor {
     throw_if_disturbed();
     return std::unexpected(std::move(fault));
   }
+  // Device::offload: the deaths there are counted here.
+  std::expected<std::string, device::Fault> offload(const std::string& work, Milliseconds deadline);
   // Throws if what comes now says nothing of a kernel: MachineError if the last worker to end was
   // killed from outside, DeviceGone if the machine that it was on is gone.
   void throw_if_disturbed() const;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/node/agent.hpp"
+#include "engine/tuner/offload/trial_host.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/log.hpp"
 #include "engine/worker/open.hpp"
@@ -70,6 +71,10 @@ int run_node(const NodeCommand& arguments) {
   // One more runs reference kernels.
   options.open = [&root, count = options.devices.size() + 1](const std::string& device) {
     return worker::open_device_in_worker(device, {}, root, count);
+  };
+  tuner::TrialHost host(options.open);
+  options.serve = [&host](device::Device& device, const std::string& name) {
+    return host.serve(device, name);
   };
   log_info("node {} serves the engine at {}{}", options.name, to_text(options.engine),
            options.compiler == nullptr ? ""

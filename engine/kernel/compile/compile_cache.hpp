@@ -5,20 +5,12 @@
 #include <string_view>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/model/kernel_fields.hpp"
 #include "engine/util/serializer.hpp"
 
 namespace fa_tune::wire {
 
 // A request and what becomes of it as bytes.
-constexpr BinaryKind last_of(const Getter&, BinaryKind) { return BinaryKind::ptx; }
-void fields(auto& archive, KernelResources& resources) {
-  archive(resources.registers, resources.spill_store_bytes, resources.spill_load_bytes,
-          resources.stack_bytes, resources.static_shared_bytes);
-}
-void fields(auto& archive, KernelEntry& entry) { archive(entry.kernel, entry.resources); }
-void fields(auto& archive, KernelImage& image) {
-  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources, image.more);
-}
 void fields(auto& archive, kernel::Source& source) {
   archive(source.text, source.kernel, source.hash, source.more);
 }

@@ -44,6 +44,7 @@ class CustomProblem final : public Problem {
   const kernel::Template* plain_kernel() const override {
     return spec_.reference ? &*spec_.reference : nullptr;
   }
+  bool reads_files() const override { return !spec_.arrays.empty(); }
   bool wants_reference() const override { return spec_.reference.has_value(); }
   void locate(const source::SourceMaps& lines) override;
   void use_reference(std::shared_ptr<ReferenceRunner> runner) override {

@@ -53,8 +53,9 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
       compilers_before_s_(
           parts.options.compilers != nullptr ? parts.options.compilers->presence().seconds : 0),
       seconds_before_(log_.seconds_before()),
-      compile_stage_(parts.task, *parts.devices.front(), parts.pool,
-                     cases_of_trials(parts.task, *parts.devices.front(), TrialSeeds::of(seed))),
+      compile_stage_(
+          parts.task, *parts.devices.front(), parts.pool,
+          cases_of_trials(*parts.task.problem, *parts.devices.front(), TrialSeeds::of(seed))),
       seeds_(TrialSeeds::of(seed)),
       executor_({}, parts.queue) {
   for (device::Device* device : parts.devices) add_device(*device);
@@ -63,18 +64,18 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
 void SearchLoop::add_device(device::Device& device) {
   device_names_.push_back(parts_.roster.add(device));
   devices_.push_back(&device);
-  auto gate = std::make_unique<GateAndScreen>(parts_.task, device, parts_.truth, seeds_);
+  auto stages = make_device_stages(parts_.task, device, parts_.pool, parts_.truth, seeds_);
   {
-    const std::lock_guard lock(gates_mutex_);
-    gates_.push_back(std::move(gate));
+    const std::lock_guard lock(stages_mutex_);
+    stages_.push_back(std::move(stages));
   }
   breakdown_.devices = device_names_;
   executor_.add(device);
 }
 
-GateAndScreen& SearchLoop::gate_of(std::size_t slot) {
-  const std::lock_guard lock(gates_mutex_);
-  return *gates_[slot];
+DeviceStages& SearchLoop::stages_of(std::size_t slot) {
+  const std::lock_guard lock(stages_mutex_);
+  return *stages_[slot];
 }
 
 void SearchLoop::take_arrived() {
@@ -305,17 +306,10 @@ void SearchLoop::settle(Entry& entry) {
 // A deque's elements stay where they are.
 DeviceExecutor::Job SearchLoop::job(Entry& entry) {
   const auto work = [this, &entry](device::Device& device, std::size_t slot) {
-    // What was loaded belongs to this thread's device.
-    struct Leaving {
-      Variant& variant;
-      ~Leaving() { variant.unload(); }
-    };
     const DeviceRoster::Work at_work(parts_.roster, device, fmt::format("trial {}", entry.number));
-    entry.variant->move_to(device);
-    const Leaving leaving{*entry.variant};
     FinishedTrial gated = entry.compiled;
     try {
-      gate_of(slot).run(*entry.variant, gated);
+      stages_of(slot).run(*entry.variant, gated);
     } catch (const Interrupted&) {
       entry.interrupted = true;
       return;

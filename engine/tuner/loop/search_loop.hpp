@@ -19,9 +19,9 @@
 #include "engine/tuner/loop/device_roster.hpp"
 #include "engine/tuner/loop/evolve_options.hpp"
 #include "engine/tuner/loop/trial_log.hpp"
+#include "engine/tuner/offload/device_stages.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
-#include "engine/tuner/trial/gate_and_screen.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
 namespace fa_tune::tuner {
@@ -106,7 +106,7 @@ class SearchLoop {
   bool wait_for_device();
   DeviceExecutor::Job job(Entry& entry);
   void on_gated(Entry& entry, std::size_t slot, Attempt ended);
-  GateAndScreen& gate_of(std::size_t slot);
+  DeviceStages& stages_of(std::size_t slot);
   void tell_generation();
   std::vector<search::Proposal> ask_all();
 
@@ -129,8 +129,8 @@ class SearchLoop {
   // By slot.
   std::vector<device::Device*> devices_;
   std::vector<std::string> device_names_;
-  std::mutex gates_mutex_;  // guards gates_, not what it has
-  std::vector<std::unique_ptr<GateAndScreen>> gates_;
+  std::mutex stages_mutex_;  // guards stages_, not what it has
+  std::vector<std::unique_ptr<DeviceStages>> stages_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                  // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;             // asked for and not recorded, by number

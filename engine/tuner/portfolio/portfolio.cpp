@@ -170,7 +170,7 @@ std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool&
     std::deque<std::pair<CompileStage, std::unique_ptr<Variant>>> compiled;
     for (const std::size_t kernel : wanted) {
       auto& [stage, variant] = compiled.emplace_back(
-          CompileStage(task, device, pool, cases_of_trials(task, device, seeds)), nullptr);
+          CompileStage(task, device, pool, cases_of_trials(*task.problem, device, seeds)), nullptr);
       variant = stage.prepare(kernels_[kernel].config);
     }
     for (const std::size_t kernel : wanted) {

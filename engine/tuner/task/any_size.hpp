@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/device/profile.hpp"
 #include "engine/export/any_size.hpp"
 #include "engine/gate/gate.hpp"
 #include "engine/kernel/template/template.hpp"

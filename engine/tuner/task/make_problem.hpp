@@ -15,5 +15,6 @@ namespace fa_tune::tuner {
 std::unique_ptr<problem::Problem> make_problem(
     const std::string& kind, const std::vector<std::pair<std::string, Value>>& settings,
     const std::string& where);
+using ProblemMaker = decltype(make_problem);
 
 }  // namespace fa_tune::tuner

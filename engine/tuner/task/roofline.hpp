@@ -28,6 +28,8 @@ Ceilings ceilings(const device::DeviceProfile& profile, int sms, double tensor_s
 struct Roofline {
   double us = 0;
   std::string because;  // "0.54 GFLOP at 1071 TFLOP/s (profile h100, 132 SMs)"
+
+  friend bool operator==(const Roofline&, const Roofline&) = default;
 };
 
 // The larger of two times: of the tensor cores' operations, and of the bytes that an SM's port to

@@ -75,7 +75,7 @@ std::string Variant::code_at(const Constants& shape) {
   return outcome ? outcome->code_hash : "does not compile";
 }
 
-std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& shape) {
+std::expected<Variant::Build*, std::string> Variant::sound_build(const Constants& shape) {
   if (!template_.arch_on(device_->info().arch))
     return std::unexpected("it is for " + template_.arch() + ", the device is " +
                            device_->info().arch);
@@ -85,15 +85,30 @@ std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& sha
     return std::unexpected("it does not compile: " + kernel::located(outcome.error(), source_));
   if (!may_keep_state_)
     if (const auto kept = kernel::keeps_state(*outcome)) return std::unexpected(*kept);
-  if (!built.kernel) {
-    const auto loaded = device_->load(outcome->image);
+  return &built;
+}
+
+std::expected<Variant::Prepared, std::string> Variant::prepare(const Constants& shape) {
+  const auto built = sound_build(shape);
+  if (!built) return std::unexpected(built.error());
+  auto planned = plan(shape);
+  if (!planned) return std::unexpected(planned.error());
+  return Prepared{finished(**built)->image, std::move(*planned)};
+}
+
+std::expected<gate::BoundKernel, std::string> Variant::bind(const Constants& shape) {
+  const auto built = sound_build(shape);
+  if (!built) return std::unexpected(built.error());
+  auto& kernel = (*built)->kernel;
+  if (!kernel) {
+    const auto loaded = device_->load(finished(**built)->image);
     if (!loaded)
       return std::unexpected(to_text(loaded.error().kind) + ": " + loaded.error().message);
-    built.kernel = *loaded;
+    kernel = *loaded;
   }
   auto planned = plan(shape);
   if (!planned) return std::unexpected(planned.error());
-  return gate::BoundKernel::of(*built.kernel, std::move(*planned));
+  return gate::BoundKernel::of(*kernel, std::move(*planned));
 }
 
 gate::Binder Variant::binder() {

@@ -44,9 +44,14 @@ class Variant {
   // The code hash of its binary for a shape, or that it does not compile. Waits for the compiler.
   std::string code_at(const Constants& shape);
 
-  // Compiles (if its defines are new), loads and describes the launch for a shape. The error says
-  // which of these failed. A kernel that keeps state is not bound. All code that runs kernels calls
-  // this.
+  // What is loaded and launched at a shape. Compiles if its defines are new. The error says what
+  // failed; a kernel that keeps state is not launched. The image lives as long as this.
+  struct Prepared {
+    const KernelImage& image;
+    PlannedLaunch launch;
+  };
+  std::expected<Prepared, std::string> prepare(const Constants& shape);
+  // The same, loaded. All code that runs kernels on a device of this process's calls this.
   std::expected<gate::BoundKernel, std::string> bind(const Constants& shape);
   gate::Binder binder();
   // For the self-test, which asks whether other checks find such a kernel too.
@@ -65,6 +70,7 @@ class Variant {
   };
   using Defines = std::vector<std::pair<std::string, std::string>>;
 
+  std::expected<Build*, std::string> sound_build(const Constants& shape);
   Build& build(const Defines& defines);
   kernel::CompileOutcome& finished(Build& build);
 

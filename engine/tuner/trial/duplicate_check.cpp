@@ -1,7 +1,5 @@
 #include "engine/tuner/trial/duplicate_check.hpp"
 
-#include <algorithm>
-
 #include "engine/tuner/task/kernel_identity.hpp"
 
 namespace fa_tune::tuner {
@@ -16,10 +14,7 @@ std::optional<std::int64_t> find(const std::map<std::string, std::int64_t>& tria
 }  // namespace
 
 DuplicateCheck::DuplicateCheck(const TuningTask& task, const std::vector<gate::GateCase>& cases)
-    : task_(task), shapes_({task.problem->shape()}) {
-  for (const gate::GateCase& each : cases)
-    if (std::ranges::find(shapes_, each.shape) == shapes_.end()) shapes_.push_back(each.shape);
-}
+    : task_(task), shapes_(shapes_of(*task.problem, cases)) {}
 
 std::expected<std::vector<PlannedLaunch>, std::string> DuplicateCheck::plans(
     const Config& config) const {

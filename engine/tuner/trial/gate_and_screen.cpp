@@ -1,6 +1,7 @@
 #include "engine/tuner/trial/gate_and_screen.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -17,15 +18,14 @@ constexpr double kSlow = 1.5;
 
 // Of several kernels each with what it takes; the row has the most of any.
 std::string with_kernels(const std::string& detail_json, const gate::BoundKernel& bound,
-                         Variant& variant) {
-  const kernel::CompileOutcome& compiled = variant.compiled();
-  if (bound.steps.empty() || !compiled) return detail_json;
+                         const KernelImage& image) {
+  if (bound.steps.empty()) return detail_json;
   auto detail = nlohmann::ordered_json::parse(detail_json);
   auto& list = detail["kernels"] = nlohmann::ordered_json::array();
   for (const PlannedStep& step : bound.steps) {
     const auto* kernel = std::get_if<PlannedKernel>(&step);
     if (kernel == nullptr) continue;
-    const KernelEntry entry = compiled->image.entry(kernel->entry);
+    const KernelEntry entry = image.entry(kernel->entry);
     list.push_back({{"kernel", plain_name(entry.kernel)},
                     {"registers", entry.resources.registers},
                     {"spill_bytes", entry.resources.spill_store_bytes},
@@ -47,21 +47,29 @@ std::string with_note(const std::string& detail_json, const std::string& note) {
 
 GateAndScreen::GateAndScreen(const TuningTask& task, device::Device& device,
                              gate::TruthCache& truth, TrialSeeds seeds)
-    : task_(task),
+    : GateAndScreen(*task.problem, roofline_of(*task.problem, device.info(), task.target), device,
+                    truth, seeds) {}
+
+GateAndScreen::GateAndScreen(const problem::Problem& problem, std::optional<Roofline> roofline,
+                             device::Device& device, gate::TruthCache& truth, TrialSeeds seeds)
+    : problem_(problem),
       device_(device),
       truth_(truth),
-      cases_(cases_of_trials(task, device, seeds)),
+      cases_(cases_of_trials(problem, device, seeds)),
       sees_timed_(std::ranges::any_of(
-          cases_, [&](const gate::GateCase& each) { return each.shape == task.problem->shape(); })),
+          cases_, [&](const gate::GateCase& each) { return each.shape == problem.shape(); })),
       input_cache_(device),
-      timer_(*task.problem, task.target, device, truth, seeds.timing,
+      timer_(problem, std::move(roofline), device, truth, seeds.timing,
              ValidatedTimer::Proof::where_measured, &input_cache_) {}
 
 void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
+  run(variant.binder(), variant.compiled().value().image, trial);
+}
+
+void GateAndScreen::run(const gate::Binder& bind, const KernelImage& image, FinishedTrial& trial) {
   db::TrialRow& row = trial.row;
   const Stopwatch gate_watch;
-  const gate::Verdict verdict =
-      gate::Gate(device_, truth_, &input_cache_).check(variant.binder(), cases_);
+  const gate::Verdict verdict = gate::Gate(device_, truth_, &input_cache_).check(bind, cases_);
   row.gate_ms = gate_watch.milliseconds();
   row.gate_cases = verdict.cases;
   row.worst_ratio = verdict.worst_ratio;
@@ -74,7 +82,7 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   fault_point("trial_gated");
 
   const Stopwatch measure_watch;
-  const auto bound = variant.bind(task_.problem->shape());
+  const auto bound = bind(problem_.shape());
   if (!bound) {
     fail(trial, "launch", {gate::Finding::kNotBound, bound.error()});
     return;
@@ -94,7 +102,7 @@ void GateAndScreen::run(Variant& variant, FinishedTrial& trial) {
   row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
   row.detail_json = with_note(
-      with_kernels(measure::detail_json_of(measured->timing), *bound, variant), verdict.note);
+      with_kernels(measure::detail_json_of(measured->timing), *bound, image), verdict.note);
   trial.samples_us = measured->timing.samples_us;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -17,14 +18,18 @@ namespace fa_tune::tuner {
 class GateAndScreen {
  public:
   // All must outlive it; the truths may be shared with other devices.
+  GateAndScreen(const problem::Problem& problem, std::optional<Roofline> roofline,
+                device::Device& device, gate::TruthCache& truth, TrialSeeds seeds);
   GateAndScreen(const TuningTask& task, device::Device& device, gate::TruthCache& truth,
                 TrialSeeds seeds);
 
   // Writes into the trial's row whether it passed, and its time. CompileStage let it pass before.
   void run(Variant& variant, FinishedTrial& trial);
+  // The same of a kernel that is bound otherwise. `image`: its own at the timed shape.
+  void run(const gate::Binder& bind, const KernelImage& image, FinishedTrial& trial);
 
  private:
-  const TuningTask& task_;
+  const problem::Problem& problem_;
   device::Device& device_;
   gate::TruthCache& truth_;
   std::vector<gate::GateCase> cases_;

@@ -29,13 +29,18 @@ struct TrialSeeds {
 
   // `seed`: the run's.
   static TrialSeeds of(std::uint64_t seed);
+  friend bool operator==(const TrialSeeds&, const TrialSeeds&) = default;
 };
 
 // The cases that the trials of a run are gated on. Finals gate the rest of the timed shape. Where
 // that is large an emulator meets it only in the finals, and trials that passed say so until then.
 inline constexpr const char* kNotAtTimedSize =
     "not gated at the timed size, which finals do: it is large for an emulator";
-std::vector<gate::GateCase> cases_of_trials(const TuningTask& task, const device::Device& device,
-                                            TrialSeeds seeds);
+std::vector<gate::GateCase> cases_of_trials(const problem::Problem& problem,
+                                            const device::Device& device, TrialSeeds seeds);
+
+// The timed shape, then those of the cases, each once.
+std::vector<Constants> shapes_of(const problem::Problem& problem,
+                                 const std::vector<gate::GateCase>& cases);
 
 }  // namespace fa_tune::tuner

@@ -1,5 +1,7 @@
 #include "engine/tuner/trial/validated_timing.hpp"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "engine/gate/timed_launch.hpp"
@@ -12,9 +14,13 @@ namespace fa_tune::tuner {
 ValidatedTimer::ValidatedTimer(const problem::Problem& problem, const device::DeviceProfile& target,
                                device::Device& device, gate::TruthCache& truth, std::uint64_t seed,
                                Proof proof, gate::DeviceInputCache* input_cache)
-    : device_(device),
-      input_cache_(input_cache),
-      roofline_(roofline_of(problem, device.info(), target)) {
+    : ValidatedTimer(problem, roofline_of(problem, device.info(), target), device, truth, seed,
+                     proof, input_cache) {}
+
+ValidatedTimer::ValidatedTimer(const problem::Problem& problem, std::optional<Roofline> roofline,
+                               device::Device& device, gate::TruthCache& truth, std::uint64_t seed,
+                               Proof proof, gate::DeviceInputCache* input_cache)
+    : device_(device), input_cache_(input_cache), roofline_(std::move(roofline)) {
   const Constants& shape = problem.shape();
   timed_ = truth.get({.shape = shape, .inputs = problem::Inputs::normal, .seed = seed});
   if (proof == Proof::always || device.info().times == device::TimeKind::measured)

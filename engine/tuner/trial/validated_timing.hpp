@@ -30,6 +30,10 @@ class ValidatedTimer {
   enum class Proof { where_measured, always };
 
   // All must outlive it. `input_cache` may be null.
+  ValidatedTimer(const problem::Problem& problem, std::optional<Roofline> roofline,
+                 device::Device& device, gate::TruthCache& truth, std::uint64_t seed, Proof proof,
+                 gate::DeviceInputCache* input_cache = nullptr);
+  // With the roofline_of() that target.
   ValidatedTimer(const problem::Problem& problem, const device::DeviceProfile& target,
                  device::Device& device, gate::TruthCache& truth, std::uint64_t seed, Proof proof,
                  gate::DeviceInputCache* input_cache = nullptr);

@@ -354,7 +354,7 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
       REQUIRE(wait_for_message(*link, 5s, 5s).has_value());
       return;
     }
-    DeviceLane lane([] { return open_emulator(); }, short_patience());
+    DeviceLane lane([] { return open_emulator(); }, {}, short_patience());
     std::jthread serving([&] { (void)lane.serve(link, hello(role)); });
     const auto came = arrived(hub, 1);
     REQUIRE(came.size() == 1);

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "engine/node/device_lane.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -27,8 +29,9 @@ namespace {
 // A node's end, which has said Hello to nobody in particular.
 class Node {
  public:
-  explicit Node(std::function<std::unique_ptr<Device>()> open = [] { return open_emulator(); })
-      : lane_(std::move(open), short_patience()) {
+  explicit Node(
+      DeviceLane::Opener open = [] { return open_emulator(); }, DeviceLane::ServiceMaker serve = {})
+      : lane_(std::move(open), std::move(serve), short_patience()) {
     auto [engine, node] = links();
     engine_ = engine;
     node_ = node;
@@ -144,6 +147,87 @@ TEST_CASE("a kernel that ends its process on a node is told as here, and the nod
   killer.join();
   CHECK(device->deaths().back().kind == FaultKind::killed);
   CHECK(counts(*device) == true);
+}
+
+namespace {
+
+// Its work is the name of an accident. What it answers says how often it has been asked.
+class Counting final : public OffloadService {
+ public:
+  explicit Counting(Device& device) : device_(device) {}
+
+  std::string answer(const std::string& accident) override {
+    ++asked_;
+    if (accident == "user") throw UserError("there is no such work");
+    if (accident == "machine") throw MachineError("the disk is full");
+    const auto outcome = counts(device_, accident);
+    const std::string found =
+        outcome ? *outcome ? "right" : "wrong" : to_text(outcome.error().kind);
+    return fmt::format("{} {}", asked_, found);
+  }
+
+ private:
+  Device& device_;
+  int asked_ = 0;
+};
+
+std::unique_ptr<OffloadService> count_with(Device& device) {
+  return std::make_unique<Counting>(device);
+}
+
+}  // namespace
+
+TEST_CASE("offloaded work is done beside the device, and its deaths are the device's") {
+  const WorkerMemory memory;
+  Node node([] { return open_emulator(); }, count_with);
+  const auto device = node.open();
+  REQUIRE(device->offloads());
+  const std::uint64_t life = device->life();
+  CHECK(device->offload("none") == "1 right");
+  // What it has loaded itself is untouched by that.
+  CHECK(counts(*device) == true);
+  CHECK(device->offload("none") == "2 right");
+  CHECK(device->life() == life);
+  CHECK(device->deaths().empty());
+
+  CHECK(device->offload("segfault") == "3 died");
+  REQUIRE(device->deaths().size() == 1);
+  CHECK(device->deaths().back().kind == FaultKind::died);
+  CHECK(device->life() == life + 1);
+  CHECK(device->offload("none") == "4 right");
+  CHECK(counts(*device) == true);
+  CHECK(device->deaths().size() == 1);
+
+  CHECK_THROWS_WITH_AS((void)device->offload("user"), "there is no such work", UserError);
+  CHECK_THROWS_WITH_AS((void)device->offload("machine"), "the disk is full", MachineError);
+  CHECK(device->deaths().size() == 1);
+  // From outside: there is no answer, and nobody is at fault.
+  std::jthread killer([] {
+    std::this_thread::sleep_for(300ms);
+    kill_children();
+  });
+  CHECK_THROWS_AS((void)device->offload("hang"), MachineError);
+  killer.join();
+  REQUIRE(device->deaths().size() == 2);
+  CHECK(device->deaths().back().kind == FaultKind::killed);
+  CHECK(device->offload("none") == "8 right");
+  CHECK_FALSE(device->lost());
+
+  node.link().cut();
+  CHECK_THROWS_AS((void)device->offload("none"), DeviceGone);
+  CHECK(device->lost());
+  CHECK_THROWS_AS((void)open_emulator()->offload("none"), std::logic_error);
+}
+
+TEST_CASE("offloaded work that lasts is waited for") {
+  class Slow final : public OffloadService {
+    std::string answer(const std::string&) override {
+      std::this_thread::sleep_for(3000ms);  // longer than the silence that is borne
+      return "done";
+    }
+  };
+  Node node([] { return open_emulator(); }, [](Device&) { return std::make_unique<Slow>(); });
+  CHECK(node.open()->offload("") == "done");
 }
 
 TEST_CASE("a node that is gone is no fault of a kernel's") {

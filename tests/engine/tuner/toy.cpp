@@ -177,10 +177,12 @@ DONE:
 
 }  // namespace
 
+std::unique_ptr<Problem> toy_problem() { return std::make_unique<Doubling>(); }
+
 TuningTask toy_project(const Replacements& replacements) {
   SpaceFile file = parse_space_file(replace(kSpace, replacements), "toy.yaml");
   DeviceProfile target = load_profile(file.target, root());
-  auto problem = std::make_unique<Doubling>();
+  auto problem = toy_problem();
   std::vector<Template> templates;
   templates.push_back(Template::parse("toy", kManifest, kCuda, "toy manifest"));
   SpaceParts parts;

@@ -16,6 +16,9 @@ tuner::TuningTask toy_project(const Replacements& replacements = {});
 // The one without replacements, made once.
 const tuner::TuningTask& toy();
 
+// Its problem, of whatever kind and settings.
+std::unique_ptr<problem::Problem> toy_problem();
+
 // Makes PTX of the toy's source, without a compiler.
 std::unique_ptr<kernel::Compiler> toy_compiler();
 

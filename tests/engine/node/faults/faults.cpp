@@ -25,10 +25,10 @@ bool asks(const worker::Frame& frame) {
 bool answers(const worker::Frame& frame) {
   return worker::message::decode_answer(frame).has_value();
 }
-// A kernel was loaded, and no tensors follow.
-bool has_loaded(const worker::Frame& frame) {
+// What a trial has found, and no tensors follow.
+bool says_findings(const worker::Frame& frame) {
   const auto answer = worker::message::decode_answer(frame);
-  return answer && std::holds_alternative<worker::message::Loaded>(*answer);
+  return answer && std::holds_alternative<worker::message::Offloaded>(*answer);
 }
 bool has_tensors(const worker::Frame& frame) { return frame.kind == node::message::kTensorBytes; }
 
@@ -110,9 +110,11 @@ std::vector<NetworkFault> frame_faults() {
       {"the first answer", node, answers, 1, kOpening, kOpening},
       {"the number of a question", engine, says<said::Number>, kLater, kGone, kSilent},
       {"a question", engine, asks<asked::Step>, 3, kGone, kSilent},
+      {"an offloaded trial", engine, asks<asked::Offload>, 3, kGone, kSilent},
       {"tensors of the engine", engine, has_tensors, 3, kGone, kSilent},
       {"the number of an answer", node, says<said::Number>, kLater, kGone, kSilent},
       {"an answer", node, answers, kLater, kGone, kSilent},
+      {"what a trial has found", node, says_findings, 3, kGone, kSilent},
       {"tensors of the node", node, has_tensors, 3, kGone, kSilent},
       {"a beat of the node", node, says<said::Beat>, 1, kGone, kSilent},
       {"a beat of the engine", engine, says<said::Beat>, 3, kGone, kSilent},
@@ -136,6 +138,8 @@ std::vector<NetworkFault> frame_faults() {
   }
   for (const auto& [name, from, is] :
        {std::tuple("a question", engine, &asks<asked::Step>),
+        std::tuple("an offloaded trial", engine, &asks<asked::Offload>),
+        std::tuple("what a trial has found", node, &says_findings),
         std::tuple("an answer", node, static_cast<bool (*)(const Frame&)>(answers)),
         std::tuple("tensors of the engine", engine, &has_tensors),
         std::tuple("tensors of the node", node, &has_tensors)}) {
@@ -227,17 +231,17 @@ std::vector<NetworkFault> hostile_faults() {
        FrameFault{.from = engine, .is = says<said::Number>, .nth = kLater, .instead = instead("")}},
       {"an answer that nobody asked for",
        "that nobody had asked for|is gone: it answered question 999",
-       FrameFault{.is = has_loaded, .nth = 3, .instead = behind(number(999) + done)}},
+       FrameFault{.is = says_findings, .nth = 3, .instead = behind(number(999) + done)}},
       {"an answer twice, with its number",
        "that nobody had asked for|is gone: it answered question",
-       FrameFault{.is = has_loaded,
+       FrameFault{.is = says_findings,
                   .nth = 3,
                   .instead =
                       [](const Frame& frame, const Frame& before) {
                         return bytes_of(frame) + bytes_of(before) + bytes_of(frame);
                       }}},
       {"an answer twice, without a number", "that nobody had asked for|is gone: it said",
-       FrameFault{.is = has_loaded,
+       FrameFault{.is = says_findings,
                   .nth = 3,
                   .instead = [](const Frame& frame,
                                 const Frame&) { return bytes_of(frame) + bytes_of(frame); }}},

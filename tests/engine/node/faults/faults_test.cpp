@@ -23,6 +23,7 @@
 #include "engine/node/hub.hpp"
 #include "engine/report/recorded_run.hpp"
 #include "engine/tuner/evolve.hpp"
+#include "engine/tuner/offload/trial_host.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/stopwatch.hpp"
@@ -80,7 +81,8 @@ struct Outcome {
   bool same = false;  // the search found what one device finds alone
   int trials = 0;
   double seconds = 0;
-  std::string ends;  // what the node said at its end
+  std::string threw;  // what ended the search, which nothing should
+  std::string ends;   // what the node said at its end
   std::string address;
 };
 
@@ -117,6 +119,11 @@ std::future<std::string> serve(const Address& engine, const std::string& name) {
   options.name = name;
   options.devices = {"emulator:l4"};
   options.open = [](const std::string&) { return std::make_unique<SlowOnce>(); };
+  const auto host =
+      std::make_shared<TrialHost>(options.open, [](const auto&...) { return toy_problem(); });
+  options.serve = [host](Device& device, const std::string& emulator) {
+    return host->serve(device, emulator);
+  };
   options.wait = 3000ms;
   options.patience = patience();
   return std::async(std::launch::async, [options] {
@@ -168,9 +175,13 @@ Outcome meet(const NetworkFault& fault, const std::string& name) {
       until([] { return false; });
     });
     if (hub.wait_for_first([&] { return stop.load(); }) != nullptr) {
-      const EvolveResult result = search(kept.store, hub.take_arrived(), &hub, stop);
-      outcome.trials = result.counts.trials;
-      outcome.same = run_fingerprint_lines(kept.store, 1) == alone();
+      try {
+        const EvolveResult result = search(kept.store, hub.take_arrived(), &hub, stop);
+        outcome.trials = result.counts.trials;
+        outcome.same = run_fingerprint_lines(kept.store, 1) == alone();
+      } catch (const std::exception& error) {
+        outcome.threw = error.what();
+      }
     }
     over = true;
     helper.join();
@@ -267,6 +278,7 @@ void check_all(const std::vector<NetworkFault>& faults) {
     fmt::print("{:<56} {:5.1f} s  {}\n", fault.name, outcome.seconds,
                told.empty() ? "nothing is said" : told.front());
     CAPTURE(fault.name);
+    CHECK_MESSAGE(outcome.threw.empty(), outcome.threw);
     CHECK(outcome.happened);
     CHECK(outcome.same);
     CHECK(outcome.trials == kTrials);

@@ -64,7 +64,7 @@ TEST_CASE(
   const auto device = open_device("emulator:h100", task.target, test::root());
   AskedCompiler compiler;
   CompilePool pool(compiler, 2);
-  CompileStage compile_stage(task, *device, pool, cases_of_trials(task, *device, {1, 2}));
+  CompileStage compile_stage(task, *device, pool, cases_of_trials(*task.problem, *device, {1, 2}));
   const auto variant = compile_stage.prepare(task.space.at(0));
   while (!variant->ready()) std::this_thread::yield();
   const auto asked = compiler.asked();
