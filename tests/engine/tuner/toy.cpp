@@ -2,11 +2,16 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include <fmt/core.h>
 
+#include "engine/device/local/open.hpp"
+#include "engine/report/recorded_run.hpp"
 #include "engine/util/hash.hpp"
 #include "engine/util/random.hpp"
+#include "tests/engine/tuner/listeners.hpp"
 
 namespace fa_tune::test {
 
@@ -202,5 +207,38 @@ const TuningTask& toy() {
 }
 
 std::unique_ptr<Compiler> toy_compiler() { return std::make_unique<ToyCompiler>(); }
+
+std::unique_ptr<Device> toy_device() { return open_device("emulator:l4", toy().target, root()); }
+
+EvolveOptions toy_options(int trials) {
+  EvolveOptions options;
+  options.trials = trials;
+  options.seed = 3;
+  return options;
+}
+
+EvolveResult search_toy(db::Store& store, const std::vector<Device*>& devices,
+                        const EvolveOptions& options,
+                        const std::function<void(const db::TrialRow&)>& each,
+                        const std::atomic<bool>& stop) {
+  const auto compiler = toy_compiler();
+  WatchingListener listener;
+  listener.each = each;
+  return evolve(toy(), devices, *compiler, store, options, listener, stop);
+}
+
+const std::vector<std::string>& toy_fingerprint(int trials) {
+  static std::mutex mutex;
+  static std::map<int, std::vector<std::string>> known;
+  const std::lock_guard lock(mutex);
+  std::vector<std::string>& lines = known[trials];
+  if (lines.empty()) {
+    ScratchStore kept;
+    const auto device = toy_device();
+    search_toy(kept.store, {device.get()}, toy_options(trials));
+    lines = report::run_fingerprint_lines(kept.store, 1);
+  }
+  return lines;
+}
 
 }  // namespace fa_tune::test

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/kernel/compile/compiler.hpp"
+#include "engine/tuner/evolve.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 
@@ -21,5 +26,23 @@ std::unique_ptr<problem::Problem> toy_problem();
 
 // Makes PTX of the toy's source, without a compiler.
 std::unique_ptr<kernel::Compiler> toy_compiler();
+
+// The emulator of its target, in this process.
+std::unique_ptr<device::Device> toy_device();
+
+// A store of its own, in memory.
+struct ScratchStore {
+  ScratchFolder folder{memory_folder()};
+  db::Store store{folder / "a.db", db::Store::Mode::write};
+};
+
+// A search of the toy with so many trials and its finals.
+tuner::EvolveOptions toy_options(int trials);
+tuner::EvolveResult search_toy(db::Store& store, const std::vector<device::Device*>& devices,
+                               const tuner::EvolveOptions& options,
+                               const std::function<void(const db::TrialRow&)>& each = {},
+                               const std::atomic<bool>& stop = false);
+// What it finds on one device: the lines of the run's fingerprint.
+const std::vector<std::string>& toy_fingerprint(int trials);
 
 }  // namespace fa_tune::test

@@ -66,7 +66,7 @@ Patience patience() {
 // The emulator of a node. One of its launches takes long enough for it to say that it lives.
 class SlowOnce final : public ForwardingDevice {
  public:
-  SlowOnce() : ForwardingDevice(open_device("emulator:l4", toy().target, test::root())) {}
+  SlowOnce() : ForwardingDevice(toy_device()) {}
   std::expected<void, Fault> launch(const Launch& launch) override {
     if (++launches_ == 3) std::this_thread::sleep_for(300ms);
     return ForwardingDevice::launch(launch);
@@ -85,32 +85,6 @@ struct Outcome {
   std::string ends;   // what the node said at its end
   std::string address;
 };
-
-EvolveResult search(Store& store, const std::vector<Device*>& devices, DeviceSupply* supply,
-                    const std::atomic<bool>& stop) {
-  EvolveOptions options;
-  options.trials = kTrials;
-  options.seed = 3;
-  options.supply = supply;
-  const auto compiler = test::toy_compiler();
-  QuietListener listener;
-  return evolve(toy(), devices, *compiler, store, options, listener, stop);
-}
-
-struct Kept {
-  test::ScratchFolder folder{test::memory_folder()};
-  Store store{folder / "a.db", Store::Mode::write};
-};
-
-const std::vector<std::string>& alone() {
-  static const std::vector<std::string> fingerprint = [] {
-    Kept kept;
-    const auto device = open_device("emulator:l4", toy().target, test::root());
-    search(kept.store, {device.get()}, nullptr, false);
-    return run_fingerprint_lines(kept.store, 1);
-  }();
-  return fingerprint;
-}
 
 std::future<std::string> serve(const Address& engine, const std::string& name) {
   AgentOptions options;
@@ -144,7 +118,7 @@ Outcome meet(const NetworkFault& fault, const std::string& name) {
   std::atomic<bool> over{false};
   std::atomic<bool> stop{false};
   std::jthread helper;
-  Kept kept;
+  ScratchStore kept;
   {
     HubOptions options;
     options.address = {"127.0.0.1", 0};
@@ -176,9 +150,11 @@ Outcome meet(const NetworkFault& fault, const std::string& name) {
     });
     if (hub.wait_for_first([&] { return stop.load(); }) != nullptr) {
       try {
-        const EvolveResult result = search(kept.store, hub.take_arrived(), &hub, stop);
+        EvolveOptions evolving = toy_options(kTrials);
+        evolving.supply = &hub;
+        const EvolveResult result = search_toy(kept.store, hub.take_arrived(), evolving, {}, stop);
         outcome.trials = result.counts.trials;
-        outcome.same = run_fingerprint_lines(kept.store, 1) == alone();
+        outcome.same = run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials);
       } catch (const std::exception& error) {
         outcome.threw = error.what();
       }
@@ -260,7 +236,7 @@ std::vector<Outcome> meet_all(const std::vector<NetworkFault>& faults) {
 }
 
 void check_all(const std::vector<NetworkFault>& faults) {
-  (void)alone();
+  (void)toy_fingerprint(kTrials);
   const std::size_t files = count_of("fd");
   const std::size_t threads = count_of("task");
   Overheard overheard;

@@ -104,37 +104,17 @@ class Visited : public Staged {
 };
 
 EvolveOptions toy_trials(int count = kTrials) {
-  EvolveOptions options;
-  options.trials = count;
-  options.seed = 3;
+  EvolveOptions options = toy_options(count);
   options.jobs = 3;
   return options;
 }
 
-EvolveResult search_toy(Store& store, const std::vector<Device*>& devices,
-                        const EvolveOptions& options, int stop_after = -1) {
-  const auto compiler = test::toy_compiler();
+EvolveResult search_until(Store& store, const std::vector<Device*>& devices,
+                          const EvolveOptions& options, int stop_after) {
   std::atomic<bool> stop{false};
-  WatchingListener listener;
   int done = 0;
-  listener.each = [&](const TrialRow&) { stop = stop || ++done == stop_after; };
-  return evolve(toy(), devices, *compiler, store, options, listener, stop);
-}
-
-struct Kept {
-  test::ScratchFolder folder{test::memory_folder()};
-  Store store{folder / "a.db", Store::Mode::write};
-};
-
-// The fingerprint of a run on one device.
-const std::vector<std::string>& alone() {
-  static const std::vector<std::string> fingerprint = [] {
-    Kept kept;
-    Staged device;
-    search_toy(kept.store, {&device}, toy_trials());
-    return run_fingerprint_lines(kept.store, 1);
-  }();
-  return fingerprint;
+  return search_toy(
+      store, devices, options, [&](const TrialRow&) { stop = stop || ++done == stop_after; }, stop);
 }
 
 // The longest a test waits for what is bound to happen.
@@ -149,24 +129,24 @@ bool comes(std::latch& latch) {
 }  // namespace
 
 TEST_CASE("a search on several devices finds what it finds on one, byte for byte") {
-  REQUIRE(alone().size() == kTrials);
+  REQUIRE(toy_fingerprint(kTrials).size() == kTrials);
   for (const std::size_t executor : {2, 3, 5}) {
     CAPTURE(executor);
-    Kept kept;
+    ScratchStore kept;
     std::vector<std::unique_ptr<Staged>> devices;
     std::vector<Device*> pointers;
     pointers.reserve(executor);
     for (std::size_t i = 0; i < executor; ++i)
       pointers.push_back(devices.emplace_back(std::make_unique<Staged>()).get());
     const EvolveResult result = search_toy(kept.store, pointers, toy_trials());
-    CHECK(run_fingerprint_lines(kept.store, 1) == alone());
+    CHECK(run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials));
     CHECK(result.breakdown.devices.size() == executor);
     CHECK(result.breakdown.trials == kTrials);
   }
 }
 
 TEST_CASE("devices work at the same time, and trials say which one had them") {
-  Kept kept;
+  ScratchStore kept;
   std::latch both(2);
   std::atomic<bool> met{false};
   // Neither gets on with its first launch before the other has come to its own.
@@ -196,7 +176,7 @@ TEST_CASE("devices work at the same time, and trials say which one had them") {
 }
 
 TEST_CASE("a device that is lost is set aside, and the others go on with its trial") {
-  Kept kept;
+  ScratchStore kept;
   int launches = 0;
   // Its process dies, and no other one starts.
   Staged breaks([&](Staged& device, const std::string&) -> std::optional<Fault> {
@@ -207,12 +187,12 @@ TEST_CASE("a device that is lost is set aside, and the others go on with its tri
   Staged lasts;
   const EvolveResult result = search_toy(kept.store, {&breaks, &lasts}, toy_trials());
   CHECK_FALSE(result.device_lost);
-  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials));
   CHECK(kept.store.run(1)->state == "done");
 }
 
 TEST_CASE("a run whose last device is lost goes on where it was, with as many as there are") {
-  Kept kept;
+  ScratchStore kept;
   {
     // Never two over the same kernel: that one would be charged.
     std::mutex mutex;
@@ -233,24 +213,25 @@ TEST_CASE("a run whose last device is lost goes on where it was, with as many as
     CHECK(kept.store.run(1)->state == "interrupted");
     const auto kept_fingerprint = run_fingerprint_lines(kept.store, 1);
     REQUIRE(kept_fingerprint.size() < kTrials);
-    CHECK(std::equal(kept_fingerprint.begin(), kept_fingerprint.end(), alone().begin()));
+    CHECK(std::equal(kept_fingerprint.begin(), kept_fingerprint.end(),
+                     toy_fingerprint(kTrials).begin()));
   }
   EvolveOptions options = toy_trials();
   options.resume = 1;
   Staged one;
   CHECK_FALSE(search_toy(kept.store, {&one}, options).device_lost);
-  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials));
 }
 
 TEST_CASE("a run that is stopped goes on with another number of devices") {
-  Kept kept;
+  ScratchStore kept;
   Staged a, b, c;
-  CHECK(search_toy(kept.store, {&a, &b}, toy_trials(), 13).interrupted);
+  CHECK(search_until(kept.store, {&a, &b}, toy_trials(), 13).interrupted);
   EvolveOptions options = toy_trials();
   options.resume = 1;
-  CHECK(search_toy(kept.store, {&a, &b, &c}, options, 20).interrupted);
+  CHECK(search_until(kept.store, {&a, &b, &c}, options, 20).interrupted);
   CHECK_FALSE(search_toy(kept.store, {&a}, options).interrupted);
-  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials));
 }
 
 TEST_CASE("a kernel that ends the process of two devices is charged, and it alone") {
@@ -258,7 +239,7 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
   std::int64_t number = 0;
   {
     // The third correct one; its PTX is what the devices know it by.
-    Kept kept;
+    ScratchStore kept;
     Staged device;
     search_toy(kept.store, {&device}, toy_trials());
     int right = 0;
@@ -276,7 +257,7 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
     if (image == deadly) return dies(device);
     return std::nullopt;
   };
-  Kept kept;
+  ScratchStore kept;
   Staged a(script), b(script);
   EvolveOptions options = toy_trials(8);  // of which nothing depends on what became of the others
   const EvolveResult result = search_toy(kept.store, {&a, &b}, options);
@@ -293,19 +274,19 @@ TEST_CASE("a kernel that ends the process of two devices is charged, and it alon
 }
 
 TEST_CASE("a device on which die what others bear is set aside, and no kernel is charged") {
-  Kept kept;
+  ScratchStore kept;
   Staged bad([](Staged& device, const std::string&) { return std::optional(dies(device)); });
   Staged good;
   const EvolveResult result = search_toy(kept.store, {&bad, &good}, toy_trials());
   CHECK(result.trouble.empty());
   CHECK_FALSE(result.device_lost);
-  CHECK(run_fingerprint_lines(kept.store, 1) == alone());
+  CHECK(run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrials));
   // Three for the verdict, and what was handed out by then.
   CHECK(bad.died.size() <= 3 + 2 * 4);
 }
 
 TEST_CASE("a run that is given up asks a device nothing before its slot has let go of it") {
-  Kept kept;
+  ScratchStore kept;
   Visited device;
   const EvolveResult result = search_toy(kept.store, {&device}, toy_trials());
   CHECK(test::has(result.trouble, "8 kernels in a row ended the process"));
@@ -313,7 +294,7 @@ TEST_CASE("a run that is given up asks a device nothing before its slot has let 
 }
 
 TEST_CASE("devices of different kinds are not mixed") {
-  Kept kept;
+  ScratchStore kept;
   Staged a, b({}, "emulator:a100");
   CHECK_THROWS_WITH_AS(
       search_toy(kept.store, {&a, &b}, toy_trials()),
@@ -324,7 +305,7 @@ TEST_CASE("devices of different kinds are not mixed") {
 }
 
 TEST_CASE("a machine's error in one slot comes out of the run") {
-  Kept kept;
+  ScratchStore kept;
   Staged a([](Staged&, const std::string&) -> std::optional<Fault> {
     throw MachineError("out of memory");
   });
@@ -348,14 +329,14 @@ TEST_CASE("a run keeps its policy; one from before there was any is gone on with
     CHECK_THROWS_AS(policy(bad), UserError);
 
   // Asked in other batches the search takes another way; resumed it keeps its own.
-  Kept kept;
+  ScratchStore kept;
   Staged device;
   EvolveOptions options = toy_trials();
   options.policy = {.generation = 16, .ahead = 0};
   search_toy(kept.store, {&device}, options);
   const auto whole = run_fingerprint_lines(kept.store, 1);
-  CHECK(whole != alone());
-  search_toy(kept.store, {&device}, options, 21);
+  CHECK(whole != toy_fingerprint(kTrials));
+  search_until(kept.store, {&device}, options, 21);
   options.policy = {};
   options.resume = 2;
   search_toy(kept.store, {&device}, options);

@@ -29,16 +29,14 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-constexpr int kTrials = 60;
+constexpr int kTrialsOfSupplied = 60;
 constexpr int kForEver = 1'000'000'000;
 
 // An emulator whose machine is gone at the `calls`-th question that it is asked.
 class Mortal : public ForwardingDevice {
  public:
   explicit Mortal(int calls, std::function<void()> on_end = {})
-      : ForwardingDevice(open_device("emulator:l4", toy().target, test::root())),
-        left_(calls),
-        on_end_(std::move(on_end)) {}
+      : ForwardingDevice(toy_device()), left_(calls), on_end_(std::move(on_end)) {}
 
   bool lost() const override { return left_ <= 0; }
   bool apart() const override { return true; }
@@ -131,32 +129,11 @@ class Machines final : public DeviceSupply {
 EvolveResult search(Store& store, const std::vector<Device*>& devices, DeviceSupply* supply,
                     const std::function<void(const TrialRow&)>& each = {},
                     std::optional<std::int64_t> resume = {}) {
-  EvolveOptions options;
-  options.trials = kTrials;
-  options.seed = 3;
+  EvolveOptions options = toy_options(kTrialsOfSupplied);
   options.jobs = 2;
   options.supply = supply;
   options.resume = resume;
-  const auto compiler = test::toy_compiler();
-  const std::atomic<bool> stop{false};
-  WatchingListener listener;
-  if (each) listener.each = each;
-  return evolve(toy(), devices, *compiler, store, options, listener, stop);
-}
-
-struct Kept {
-  test::ScratchFolder folder{test::memory_folder()};
-  Store store{folder / "a.db", Store::Mode::write};
-};
-
-const std::vector<std::string>& alone() {
-  static const std::vector<std::string> fingerprint = [] {
-    Kept kept;
-    Mortal device(kForEver);
-    search(kept.store, {&device}, nullptr);
-    return run_fingerprint_lines(kept.store, 1);
-  }();
-  return fingerprint;
+  return search_toy(store, devices, options, each);
 }
 
 }  // namespace
@@ -172,7 +149,7 @@ TEST_CASE("machines that are lost at any moment change nothing in what is found"
       // From the first question to some trials' worth, the finals' too.
       return 1 + static_cast<int>(random.below(random.below(3) == 0 ? 10 : 600));
     });
-    Kept kept;
+    ScratchStore kept;
     // With one, none is left after each.
     std::vector<Device*> first = {&machines.add()};
     if (round % 2 == 0) first.push_back(&machines.add());
@@ -180,7 +157,7 @@ TEST_CASE("machines that are lost at any moment change nothing in what is found"
     CAPTURE(round);
     CHECK_FALSE(result.device_lost);
     CHECK_FALSE(result.interrupted);
-    CHECK((run_fingerprint_lines(kept.store, 1) == alone()));
+    CHECK((run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrialsOfSupplied)));
     CHECK(kept.store.run(1)->state == "done");
     deaths += machines.died();
   }
@@ -189,7 +166,7 @@ TEST_CASE("machines that are lost at any moment change nothing in what is found"
 
 TEST_CASE("a machine that comes late takes its part") {
   Machines machines(0, {});
-  Kept kept;
+  ScratchStore kept;
   int done = 0;
   std::set<std::string> devices;
   const EvolveResult result =
@@ -199,24 +176,24 @@ TEST_CASE("a machine that comes late takes its part") {
       });
   CHECK(result.breakdown.devices == std::vector<std::string>{"emulator:l4", "emulator:l4#2"});
   CHECK(devices.contains("emulator:l4#2"));
-  CHECK((run_fingerprint_lines(kept.store, 1) == alone()));
+  CHECK((run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrialsOfSupplied)));
 }
 
 TEST_CASE("a run that no machine is left for, and none comes, goes on later") {
   Machines machines(1, [] { return 300; });
   machines.replaces_ = false;
   machines.patience_ = std::chrono::milliseconds(50);
-  Kept kept;
+  ScratchStore kept;
   const EvolveResult result = search(kept.store, {&machines.add()}, &machines);
   CHECK(result.device_lost);
   CHECK(machines.died() == 1);
   CHECK(kept.store.run(1)->state == "interrupted");
   const std::size_t before = kept.store.trials(1).size();
   CHECK(before > 0);
-  CHECK(before < kTrials);
+  CHECK(before < kTrialsOfSupplied);
   Mortal device(kForEver);
   CHECK_FALSE(search(kept.store, {&device}, nullptr, {}, 1).device_lost);
-  CHECK((run_fingerprint_lines(kept.store, 1) == alone()));
+  CHECK((run_fingerprint_lines(kept.store, 1) == toy_fingerprint(kTrialsOfSupplied)));
 }
 
 TEST_CASE("an attempt on a device that goes is lost and nobody's fault, another's end is not its") {

@@ -25,10 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct KeptStatus {
-  ScratchFolder folder{memory_folder()};
-  Store store{folder / "a.db", Store::Mode::write};
-
+struct KeptStatus : ScratchStore {
   nlohmann::json status() const {
     const auto row = store.status(1);
     return row ? nlohmann::json::parse(row->status_json) : nlohmann::json();
