@@ -47,6 +47,10 @@ TrialFindings some_findings() {
   findings.gate_ms = 12;
   findings.measure_ms = 3;
   findings.gate_cases = 9;
+  findings.worst_ratio = 0.5;
+  findings.worst_rms = 0.25;
+  findings.message = "a note";
+  findings.detail_json = "{}";
   findings.screen_us = Interval{4, -std::numeric_limits<double>::infinity(), 5};
   findings.samples_us = {4, 5};
   return findings;
