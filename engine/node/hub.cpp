@@ -210,6 +210,11 @@ void NodeHub::require_kind(const device::DeviceInfo& kind) {
   kind_ = kind;
 }
 
+std::size_t NodeHub::devices_so_far() const {
+  const std::lock_guard lock(mutex_);
+  return devices_.size();
+}
+
 std::set<std::string> NodeHub::connected_nodes() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;

@@ -54,6 +54,8 @@ class NodeHub final : public device::DeviceSupply {
   std::chrono::milliseconds patience() const override { return options_.grace; }
   std::string awaited() const override { return "a node at " + to_text(options_.address); }
 
+  // How many devices have come, those included that are gone. From any thread.
+  std::size_t devices_so_far() const;
   // The names of the nodes that are connected now, from any thread.
   std::set<std::string> connected_nodes() const;
 

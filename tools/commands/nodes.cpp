@@ -1,10 +1,12 @@
 #include "tools/commands/nodes.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -255,16 +257,38 @@ void Nodes::wait_for_compiler(const std::atomic<bool>& stop) {
   throw MachineError("no node that compiles has come, and none will: what starts nodes has failed");
 }
 
+void Nodes::wait_for_others(const std::atomic<bool>& stop) {
+  using namespace std::chrono_literals;
+  constexpr auto kQuiet = 3s;
+  constexpr auto kLongest = 60s;
+  const auto count = [this] {
+    return hub_->devices_so_far() + static_cast<std::size_t>(compilers_->size());
+  };
+  const auto began = std::chrono::steady_clock::now();
+  auto last_came = began;
+  for (std::size_t before = count(); !stop;) {
+    const auto now = std::chrono::steady_clock::now();
+    if (const std::size_t here = count(); here != before) {
+      before = here;
+      last_came = now;
+    }
+    if (now - last_came >= kQuiet || now - began >= kLongest) return;
+    std::this_thread::sleep_for(100ms);
+  }
+}
+
 device::DeviceSupply& Nodes::join(Session& session, problem::Problem& problem,
                                   const std::atomic<bool>& stop) {
   wait_for_compiler(stop);
   const auto own = session.devices();
   if (!own.empty()) {
     hub_->require_kind(own.front()->info());
+    if (own.front()->info().times == device::TimeKind::measured) wait_for_others(stop);
     session.add(hub_->take_arrived());
     return *hub_;
   }
-  first(stop);
+  const bool measures = first(stop).info().times == device::TimeKind::measured;
+  if (measures) wait_for_others(stop);
   session.add(hub_->take_arrived());
   problem.use_reference(gate::make_reference_runner(
       [this] { return hub_->open_reference(); },

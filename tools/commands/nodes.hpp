@@ -60,7 +60,8 @@ class Nodes {
   std::unique_ptr<kernel::Compiler> compiler() const { return with_kernel_cache(compilers_); }
   kernel::CompilerGroup& compilers() { return *compilers_; }
   // Gives their devices to the session, and where that has none of its own the reference kernel to
-  // one of theirs. Waits for the first device and for the first compiler, if there is no other.
+  // one of theirs. Waits for the first device and for the first compiler, if there is no other, and
+  // with GPUs until no more have come for a moment: how many trials are under way depends on them.
   // Returns where more devices come from.
   device::DeviceSupply& join(Session& session, problem::Problem& problem,
                              const std::atomic<bool>& stop);
@@ -93,6 +94,7 @@ class Nodes {
   std::vector<std::string> command(const NodeArguments& arguments) const;
   bool failed() const;
   void wait_for_compiler(const std::atomic<bool>& stop);
+  void wait_for_others(const std::atomic<bool>& stop);
 
   KeyFile key_;
   // Before the hub: nodes end when it has told them.

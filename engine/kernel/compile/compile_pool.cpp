@@ -24,9 +24,21 @@ struct CompilePool::State {
 
   void grow(int count) {
     const std::lock_guard lock(mutex);
+    most = std::max(most, static_cast<std::size_t>(count));
+    add_threads();
+  }
+
+  void push(std::packaged_task<CompileOutcome()> task) {
+    waiting.push(std::move(task));
+    const std::lock_guard lock(mutex);
+    ++unfinished;
+    add_threads();
+  }
+
+  // One for each task, as long as there may be more: the compilers of a cluster are thousands.
+  void add_threads() {
     try {
-      while (threads.size() < static_cast<std::size_t>(count))
-        threads.emplace_back([this] { work(); });
+      while (threads.size() < std::min(most, unfinished)) threads.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       // Those that the system gives do all of the work.
       if (threads.empty()) throw;
@@ -36,14 +48,26 @@ struct CompilePool::State {
   void work() {
     while (auto task = waiting.pop()) {
       (*task)();
+      {
+        const std::lock_guard lock(mutex);
+        --unfinished;
+      }
       if (finished) finished();
     }
+  }
+
+  void drop_waiting() {
+    const std::size_t dropped = waiting.take_all().size();
+    const std::lock_guard lock(mutex);
+    unfinished -= dropped;
   }
 
   Compiler& compiler;
   std::function<void()> finished;
   BlockingQueue<std::packaged_task<CompileOutcome()>> waiting;
-  std::mutex mutex;  // guards threads
+  std::mutex mutex;  // guards all below
+  std::size_t most = 0;
+  std::size_t unfinished = 0;  // tasks
   std::vector<std::jthread> threads;
 };
 
@@ -60,12 +84,12 @@ std::future<CompileOutcome> CompilePool::submit(CompileRequest request) {
         return this_state->compiler.compile(asked);
       });
   std::future<CompileOutcome> future = task.get_future();
-  state_->waiting.push(std::move(task));
+  state_->push(std::move(task));
   return future;
 }
 
 void CompilePool::cancel_waiting() {
-  state_->waiting.take_all();
+  state_->drop_waiting();
   state_->compiler.cancel_waiting();
 }
 

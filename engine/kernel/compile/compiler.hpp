@@ -63,7 +63,8 @@ class Compiler {
 std::unique_ptr<Compiler> with_cache(std::shared_ptr<Compiler> inner,
                                      const std::filesystem::path& folder);
 
-// Compiles on `threads` threads (at least one), in the order asked. Its destructor drops what has
+// Compiles on at most `threads` threads (or one), which are begun as they are needed, in the order
+// asked. Its destructor drops what has
 // not begun, whose futures then throw std::future_error (broken promise), and waits for what has.
 // What a compiler throws comes out of the future. The compiler must outlive the pool.
 class CompilePool {
@@ -78,7 +79,7 @@ class CompilePool {
   // What has not begun is not wanted any more, as by the destructor; nor is what the compiler has
   // not begun (Compiler::cancel_waiting).
   void cancel_waiting();
-  // At least this many threads from now on. From any thread.
+  // At most this many threads from now on, if it is more than before. From any thread.
   void grow(int threads);
 
  private:
