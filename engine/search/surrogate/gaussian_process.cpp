@@ -12,6 +12,8 @@ namespace {
 // Keeps the factor sound where two sites are the same but for what the kernel cannot see.
 constexpr double kJitter = 1e-6;
 constexpr double kLeastVariance = 1e-9;
+// With fewer a distribution has no variance.
+constexpr std::size_t kLeastFreedom = 3;
 
 // e^x for x <= 0 with a relative error below 2e-6. By hand, because a library's is not vectorized
 // and not the same everywhere.
@@ -24,6 +26,10 @@ inline float exp_of_negative(float x) {
       f * (1.0F + f * (0.5F + f * (0.16666667F +
                                    f * (0.041666667F + f * (0.0083333333F + f * 0.0013888889F)))));
   return series * std::bit_cast<float>((whole + 127) << 23);
+}
+
+inline float matern(float r) {  // of the distance times the root of 5
+  return (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
 }
 
 // Four partial sums, always in the same order: quick, and the same bits whatever the
@@ -88,7 +94,8 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   }
   for (std::size_t i = first; i < n; ++i) {
     const float r = std::sqrt(5.0F * distance[i]);
-    distance[i] = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
+    distance[i] = (1.0F - KernelWeights::kFarShare) * matern(r) +
+                  KernelWeights::kFarShare * matern(r * (1.0F / KernelWeights::kFarReach));
   }
   for (std::size_t j = 0; j < earlier_.size(); ++j) {
     const float* column = earlier_[j].data();
@@ -154,6 +161,10 @@ void GaussianProcess::forget_beliefs() {
   for (auto& column : earlier_) column.resize(known_);
   factor_.resize(known_ * (known_ + 1) / 2);
   taken_ = known_;
+}
+
+int GaussianProcess::freedom() const {
+  return static_cast<int>(std::max(known_ / 2, kLeastFreedom));
 }
 
 GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {

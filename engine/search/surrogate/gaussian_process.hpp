@@ -9,13 +9,17 @@
 namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
-//   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
+//   k(x, y) = (1 - f) M(r) + f M(r / c) + sum_j exp(trust_j) m_j(x) m_j(y),
 //   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
-// in units of a variance that is estimated, with exp(noise) added where x and y are one trial.
-// `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
-// weight below `off` is none. m_j are what earlier runs say of a config.
+// M the Matern 5/2 function, f kFarShare, c kFarReach, in units of a variance that is estimated,
+// with exp(noise) added where x and y are one trial. The part that reaches further carries what is
+// known of a few genes to configs that differ in many others. `slope` makes values that are far
+// apart in their list unlike, `step` any two that differ; a weight below `off` is none. m_j are
+// what earlier runs say of a config.
 struct KernelWeights {
   static constexpr double kOff = -20;
+  static constexpr float kFarShare = 0.3F;
+  static constexpr float kFarReach = 2.5F;
 
   std::vector<double> slope;
   std::vector<double> step;
@@ -30,13 +34,17 @@ struct Site {
 };
 
 // A Gaussian process over configs (Rasmussen and Williams 2006, chapters 2 and 5): what it says of
-// a config is a normal distribution of its value. Constant unknown mean; variance by maximum
+// a config is a distribution of its value. Constant unknown mean; variance by maximum
 // likelihood. Costs n^2 a site to extend, n^2 to ask for a variance, n for a mean.
 class GaussianProcess {
  public:
   GaussianProcess(const Encoding& encoding, std::size_t earlier_runs);
 
   std::size_t size() const { return known_; }  // sites with a value
+  // Of Student's t distribution, which a value has where its variance had to be estimated. Variance
+  // and weights come from the same values, so they have half as many as there are values: with few
+  // of them no config is out of the question.
+  int freedom() const;
   const KernelWeights& weights() const { return weights_; }
   void set_weights(KernelWeights weights);  // forgets all sites
 

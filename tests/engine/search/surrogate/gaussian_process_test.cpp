@@ -47,8 +47,12 @@ struct Textbook {
       if (weights.step[d] > KernelWeights::kOff && a.point[d] != b.point[d])
         squares += std::exp(static_cast<long double>(weights.step[d]));
     }
-    const long double r = std::sqrt(5 * squares);
-    long double sum = (1 + r + r * r / 3) * std::exp(-r);
+    const auto matern = [&](long double reach) {
+      const long double r = std::sqrt(5 * squares) / reach;
+      return (1 + r + r * r / 3) * std::exp(-r);
+    };
+    constexpr long double far = KernelWeights::kFarShare;
+    long double sum = (1 - far) * matern(1) + far * matern(KernelWeights::kFarReach);
     for (std::size_t j = 0; j < weights.trust.size(); ++j)
       sum += std::exp(static_cast<long double>(weights.trust[j])) * a.earlier[j] * b.earlier[j];
     return sum;
