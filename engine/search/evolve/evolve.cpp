@@ -6,6 +6,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
+#include "engine/search/evolve/spread.hpp"
 #include "engine/search/strategy_spec.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
@@ -26,6 +27,12 @@ constexpr int kClimb = 4;
 constexpr int kAttempts = 40;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
+// Where others are under way, of so many random configs the one is tried that is least like those
+// asked before, as long as these are no more than so many: for long the first model knows nothing
+// else. With one under way the model soon says what differs, and most searches begin with random
+// configs that are like the space.
+constexpr int kSpreadDraws = 16;
+constexpr std::size_t kSpreadTrials = 64;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
 //   free     the task alone: children of the parents, each operator as often as another
@@ -39,6 +46,7 @@ class Evolve : public Strategy {
       : space_(task.space),
         archive_(task.space),
         operators_(task.space),
+        spread_(task.space),
         random_(derive_seed(task.seed, "evolve")) {
     const std::string information = spec.choose("information", {"full", "insight", "free"});
     const bool full = information == "full";
@@ -70,8 +78,7 @@ class Evolve : public Strategy {
       auto found = next(pool);
       if (!found) break;
       Candidate& candidate = *found;
-      archive_.claim(candidate.genome);
-      untold_.push_back(candidate.genome);
+      claim(candidate.genome);
       ++asked_;
       origins_[candidate.genome] = {candidate.operation, candidate.parents};
       proposals.push_back({space_.config(candidate.genome), std::move(candidate.operation),
@@ -93,16 +100,19 @@ class Evolve : public Strategy {
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
   }
 
-  void take(const Config& config) override {
-    archive_.claim(config);
-    untold_.push_back(space_.genome(config));
-  }
+  void take(const Config& config) override { claim(space_.genome(config)); }
 
  private:
   struct Origin {
     std::string operation;
     std::vector<std::uint64_t> parents;
   };
+
+  void claim(const space::Genome& genome) {
+    archive_.claim(genome);
+    untold_.push_back(genome);
+    if (spread_.taken() < kSpreadTrials) spread_.take(genome);
+  }
 
   std::optional<Candidate> next(std::optional<CandidatePool>& pool) {
     while (next_start_ < start_.size()) {
@@ -116,9 +126,24 @@ class Evolve : public Strategy {
       if (!child && asked_ % 4 != 0) child = free_child();
       if (child) return child;
     }
-    auto genome = likely_random();
+    const bool unlike = !untold_.empty() && spread_.taken() < kSpreadTrials;
+    auto genome = unlike ? unlike_random() : likely_random();
     if (!genome) return std::nullopt;
     return Candidate{std::move(*genome), "random", {}};
+  }
+
+  std::optional<space::Genome> unlike_random() {
+    std::optional<space::Genome> chosen;
+    double most = 0;
+    for (int draw = 0; draw < kSpreadDraws; ++draw) {
+      auto genome = likely_random();
+      if (!genome) break;
+      const double distance = spread_.nearest(*genome);
+      if (chosen && distance <= most) continue;
+      most = distance;
+      chosen = std::move(genome);
+    }
+    return chosen;
   }
 
   // Drawn with the chance of passing: where most configs fail, it takes long to find the
@@ -179,6 +204,7 @@ class Evolve : public Strategy {
   const space::Space& space_;
   Archive archive_;
   Operators operators_;
+  Spread spread_;  // of the first trials
   Random random_;
   std::unique_ptr<Population> population_;
   std::unique_ptr<Surrogate> surrogate_;  // null: free
