@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 namespace fa_tune::search {
 namespace {
@@ -152,6 +153,11 @@ double GaussianProcess::solve() {
   // Values that are all the same leave a variance of nothing, and nothing to learn from.
   scale_ = std::max(squares / static_cast<double>(n), 1e-12);
   return -0.5 * static_cast<double>(n) * std::log(scale_) - log_determinant;
+}
+
+double GaussianProcess::set_values(std::vector<double> values) {
+  values_ = std::move(values);
+  return solve();
 }
 
 void GaussianProcess::believe(const Site& site) { take(site); }

@@ -53,6 +53,9 @@ class GaussianProcess {
   void append(const Site& site, double value);
   // Logarithm of the marginal likelihood, but for a constant.
   double solve();
+  // Gives the sites other values, in the order in which they were taken, and solves: cheap, as the
+  // covariances stay.
+  double set_values(std::vector<double> values);
 
   // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
   // they are, variances near it shrink. For a batch whose results are not there yet ("kriging

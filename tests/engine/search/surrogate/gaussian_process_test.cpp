@@ -207,6 +207,21 @@ TEST_CASE("learning finds which genes matter, and predicts what it has not seen"
           process.weights().step[0] + process.weights().slope[0]);
 }
 
+TEST_CASE("degrees of freedom are half of the values, and never too few for a variance") {
+  const Space space = grid(3, 8);
+  const Encoding encoding(space);
+  Random random(4);
+  GaussianProcess process(encoding, 0);
+  process.set_weights(initial_weights(encoding, 0));
+  CHECK(process.freedom() == 3);
+  for (const Site& site : sites_of(space, encoding, 30, random))
+    process.append(site, random.normal());
+  process.solve();
+  CHECK(process.freedom() == 15);
+  process.believe(sites_of(space, encoding, 1, random)[0]);
+  CHECK(process.freedom() == 15);
+}
+
 TEST_CASE("values that are all the same are no trouble") {
   const Space space = grid(2, 4);
   const Encoding encoding(space);
