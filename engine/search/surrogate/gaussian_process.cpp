@@ -29,10 +29,6 @@ inline float exp_of_negative(float x) {
   return series * std::bit_cast<float>((whole + 127) << 23);
 }
 
-inline float matern(float r) {  // of the distance times the root of 5
-  return (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
-}
-
 // Four partial sums, always in the same order: quick, and the same bits whatever the
 // processor has for vectors.
 double dot(const double* a, const double* b, std::size_t n) {
@@ -66,8 +62,11 @@ void GaussianProcess::set_weights(KernelWeights weights) {
   step_ = exponentials(weights_.step, KernelWeights::kOff);
   trust_ = exponentials(weights_.trust, KernelWeights::kOff);
   active_.clear();
-  for (std::size_t d = 0; d < slope_.size(); ++d)
+  genes_ = 0;
+  for (std::size_t d = 0; d < slope_.size(); ++d) {
     if (slope_[d] > 0 || step_[d] > 0) active_.push_back(d);
+    if (step_[d] > 0) ++genes_;
+  }
   clear();
 }
 
@@ -85,18 +84,29 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   const std::size_t n = taken_;
   float* distance = out.data();
   std::fill(distance + first, distance + n, 0.0F);
+  std::vector<float> alone(n, genes_ == 0 ? 1.0F : 0.0F);  // over the genes, of their mean
+  const float share = 1.0F / static_cast<float>(std::max<std::size_t>(genes_, 1));
   for (const std::size_t d : active_) {
     const float* column = coordinates_[d].data();
     const float at = site.point[d], slope = slope_[d], step = step_[d];
-    for (std::size_t i = first; i < n; ++i) {
-      const float apart = at - column[i];
-      distance[i] += slope * apart * apart + (apart != 0.0F ? step : 0.0F);
+    if (step > 0) {
+      for (std::size_t i = first; i < n; ++i) {
+        const float apart = at - column[i];
+        const float part = slope * apart * apart + (apart != 0.0F ? step : 0.0F);
+        distance[i] += part;
+        alone[i] += share / (1.0F + part);
+      }
+    } else {
+      for (std::size_t i = first; i < n; ++i) {
+        const float apart = at - column[i];
+        distance[i] += slope * apart * apart;
+      }
     }
   }
   for (std::size_t i = first; i < n; ++i) {
     const float r = std::sqrt(5.0F * distance[i]);
-    distance[i] = (1.0F - KernelWeights::kFarShare) * matern(r) +
-                  KernelWeights::kFarShare * matern(r * (1.0F / KernelWeights::kFarReach));
+    const float together = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
+    distance[i] = together + KernelWeights::kAlone * (alone[i] - together);
   }
   for (std::size_t j = 0; j < earlier_.size(); ++j) {
     const float* column = earlier_[j].data();

@@ -9,17 +9,16 @@
 namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
-//   k(x, y) = (1 - f) M(r) + f M(r / c) + sum_j exp(trust_j) m_j(x) m_j(y),
+//   k(x, y) = (1 - a) M(r) + a mean_g 1 / (1 + r_g^2) + sum_j exp(trust_j) m_j(x) m_j(y),
 //   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
-// M the Matern 5/2 function, f kFarShare, c kFarReach, in units of a variance that is estimated,
-// with exp(noise) added where x and y are one trial. The part that reaches further carries what is
-// known of a few genes to configs that differ in many others. `slope` makes values that are far
-// apart in their list unlike, `step` any two that differ; a weight below `off` is none. m_j are
-// what earlier runs say of a config.
+// M the Matern 5/2 function, r_g^2 the part of r^2 that gene g has alone, a kAlone, in units of a
+// variance that is estimated, with exp(noise) added where x and y are one trial. What each gene does
+// alone carries what is known of a few genes to configs that differ in all others. `slope` makes
+// values that are far apart in their list unlike, `step` any two that differ; a weight below `off`
+// is none, and genes have a step. m_j are what earlier runs say of a config.
 struct KernelWeights {
   static constexpr double kOff = -20;
-  static constexpr float kFarShare = 0.3F;
-  static constexpr float kFarReach = 2.5F;
+  static constexpr float kAlone = 0.3F;
 
   std::vector<double> slope;
   std::vector<double> step;
@@ -89,6 +88,7 @@ class GaussianProcess {
   std::vector<float> slope_, step_;  // exp of the weights, 0 where off
   std::vector<float> trust_;
   std::vector<std::size_t> active_;              // dimensions that count
+  std::size_t genes_ = 0;                        // of them
   std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites taken
   std::vector<std::vector<float>> earlier_;      // an earlier run each
   std::vector<double> factor_;                   // Cholesky's L, row after row

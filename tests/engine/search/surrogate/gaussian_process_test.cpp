@@ -39,20 +39,23 @@ struct Textbook {
   KernelWeights weights;
 
   long double kernel(const Site& a, const Site& b) const {
-    long double squares = 0;
+    long double squares = 0, alone = 0;
+    int genes = 0;
     for (std::size_t d = 0; d < a.point.size(); ++d) {
       const long double apart = static_cast<long double>(a.point[d]) - b.point[d];
+      long double part = 0;
       if (weights.slope[d] > KernelWeights::kOff)
-        squares += std::exp(static_cast<long double>(weights.slope[d])) * apart * apart;
+        part += std::exp(static_cast<long double>(weights.slope[d])) * apart * apart;
       if (weights.step[d] > KernelWeights::kOff && a.point[d] != b.point[d])
-        squares += std::exp(static_cast<long double>(weights.step[d]));
+        part += std::exp(static_cast<long double>(weights.step[d]));
+      squares += part;
+      if (encoding.dimensions()[d].product) continue;
+      alone += 1 / (1 + part);
+      ++genes;
     }
-    const auto matern = [&](long double reach) {
-      const long double r = std::sqrt(5 * squares) / reach;
-      return (1 + r + r * r / 3) * std::exp(-r);
-    };
-    constexpr long double far = KernelWeights::kFarShare;
-    long double sum = (1 - far) * matern(1) + far * matern(KernelWeights::kFarReach);
+    const long double r = std::sqrt(5 * squares);
+    constexpr long double share = KernelWeights::kAlone;
+    long double sum = (1 - share) * (1 + r + r * r / 3) * std::exp(-r) + share * alone / genes;
     for (std::size_t j = 0; j < weights.trust.size(); ++j)
       sum += std::exp(static_cast<long double>(weights.trust[j])) * a.earlier[j] * b.earlier[j];
     return sum;
