@@ -84,7 +84,7 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   const std::size_t n = taken_;
   float* distance = out.data();
   std::fill(distance + first, distance + n, 0.0F);
-  std::vector<float> alone(n, genes_ == 0 ? 1.0F : 0.0F);  // over the genes, of their mean
+  std::vector<float> alone(n, genes_ == 0 ? 1.0F : 0.0F);  // the mean over the genes
   const float share = 1.0F / static_cast<float>(std::max<std::size_t>(genes_, 1));
   for (const std::size_t d : active_) {
     const float* column = coordinates_[d].data();

@@ -200,11 +200,12 @@ void Regression::learn(int steps) {
   const std::vector<std::size_t> positions = choose(kMostLearned);
   std::vector<Site> sites;
   for (const std::size_t i : positions) sites.push_back(sites_[i]);
-  if (!choose_reading_ || sites_.size() < kReadFrom)
-    return learn_weights(process_, *encoding_, sites, values_at(positions), steps, random_);
-  learn_weights(process_, *encoding_, sites, values_at(positions), steps / 2, random_);
+  const bool read = choose_reading_ && values_.size() >= kReadFrom;
+  const int before = read ? steps / 2 : steps;
+  learn_weights(process_, *encoding_, sites, values_at(positions), before, random_);
+  if (!read) return;
   learn_reading(positions);
-  learn_weights(process_, *encoding_, sites, values_at(positions), steps - steps / 2, random_);
+  learn_weights(process_, *encoding_, sites, values_at(positions), steps - before, random_);
 }
 
 void Regression::update(int steps) {
