@@ -23,7 +23,8 @@ void set_final(Database& db, std::int64_t trial, const FinalTime& time,
   bind_interval(update, ":us", time.us);
   update.bind(":trial", trial);
   require_row(update.exec(), "trial", trial);
-  insert_samples(db, trial, "final", samples);
+  Statement insert(db, kInsertSamples);
+  insert_samples(insert, trial, "final", samples);
 }
 
 void set_race(Database& db, const FinalRow& row) {

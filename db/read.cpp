@@ -203,18 +203,20 @@ std::optional<TrialRow> Store::trial(std::int64_t run, std::int64_t number) cons
 
 std::optional<TrialRow> Store::deadly_trial(std::int64_t run, const std::string& source_hash,
                                             bool others) const {
-  return state_->guarded([&](Database& db) {
-    Statement query(db, std::string(kTrial) +
-                            "JOIN runs theirs ON theirs.id = t.run JOIN runs ours ON ours.id = ? "
-                            "WHERE t.source_hash = ? AND t.finding IN ('crash', 'hang') "
-                            "AND theirs.arch = ours.arch AND theirs.compiler = ours.compiler "
-                            "AND theirs.time_kind = ours.time_kind AND (t.run = ours.id OR (? AND "
-                            "NOT (t.finding = 'crash' AND t.message LIKE '%signal 9 (%'))) "
-                            "ORDER BY t.id LIMIT 1");
-    query.bind(1, run);
-    query.bind(2, source_hash);
-    query.bind(3, others ? 1 : 0);
-    return read_one(query, read_trial);
+  static const std::string sql =
+      std::string(kTrial) +
+      "JOIN runs theirs ON theirs.id = t.run JOIN runs ours ON ours.id = ? "
+      "WHERE t.source_hash = ? AND t.finding IN ('crash', 'hang') "
+      "AND theirs.arch = ours.arch AND theirs.compiler = ours.compiler "
+      "AND theirs.time_kind = ours.time_kind AND (t.run = ours.id OR (? AND "
+      "NOT (t.finding = 'crash' AND t.message LIKE '%signal 9 (%'))) "
+      "ORDER BY t.id LIMIT 1";
+  return state_->guarded([&](Database& /*db*/) {
+    KeptStatement query(*state_, sql.c_str());
+    query->bind(1, run);
+    query->bind(2, source_hash);
+    query->bind(3, others ? 1 : 0);
+    return read_one(*query, read_trial);
   });
 }
 

@@ -280,9 +280,9 @@ class Store {
   std::vector<SampleRow> samples(std::int64_t trial) const;
   std::optional<std::string> source(const std::string& hash) const;
 
+  struct State;  // for this folder alone
+
  private:
-  struct State;
-  friend class AtomicWrite;
   std::unique_ptr<State> state_;
 };
 

@@ -9,6 +9,7 @@
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Savepoint.h>
+#include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 
 #include "db/failure.hpp"
@@ -24,9 +25,10 @@ struct Store::State {
 
   std::string path;  // for messages
   std::unique_ptr<SQLite::Database> db;
-  std::map<std::int64_t, RunLease> leases;   // of the runs that this process works on
-  bool in_group = false;                     // a Store::Group lives
-  std::optional<SQLite::Transaction> group;  // its transaction, from its first write on
+  std::map<const char*, SQLite::Statement> kept;  // KeptStatement; they end before db does
+  std::map<std::int64_t, RunLease> leases;        // of the runs that this process works on
+  bool in_group = false;                          // a Store::Group lives
+  std::optional<SQLite::Transaction> group;       // its transaction, from its first write on
   std::vector<FaultPointName> after_group;
 
   // Runs `action` on the database, with SQLite's errors turned into ours.
@@ -34,6 +36,25 @@ struct Store::State {
   auto guarded(Action&& action) const {
     return translating_failures(path, [&] { return action(*db); });
   }
+};
+
+// A statement that each trial of a search needs: SQLite prepares it once for a store. `sql` must be
+// the same object each time. It reads and locks nothing any more when this goes.
+class KeptStatement {
+ public:
+  KeptStatement(Store::State& state, const char* sql)
+      : statement_(state.kept.try_emplace(sql, *state.db, sql).first->second) {
+    statement_.clearBindings();
+  }
+  ~KeptStatement() { statement_.tryReset(); }
+  KeptStatement(const KeptStatement&) = delete;
+  KeptStatement& operator=(const KeptStatement&) = delete;
+
+  SQLite::Statement& operator*() { return statement_; }
+  SQLite::Statement* operator->() { return &statement_; }
+
+ private:
+  SQLite::Statement& statement_;
 };
 
 // All or nothing: a transaction of its own, or within a Store::Group a part of the group's.

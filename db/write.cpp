@@ -64,39 +64,41 @@ std::size_t end_of_defines(std::string_view text) {
   return end == text.size() ? 0 : end;
 }
 
-void insert_source(Database& db, const std::string& hash, const std::string& text) {
+void insert_source(Store::State& state, const std::string& hash, const std::string& text) {
   const std::size_t end = end_of_defines(text);
-  Statement insert(
-      db, "INSERT INTO sources (hash, text, body) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING");
-  insert.bind(1, hash);
+  KeptStatement insert(
+      state,
+      "INSERT INTO sources (hash, text, body) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING");
+  insert->bind(1, hash);
   if (end == 0) {
-    insert.bind(2, text);
+    insert->bind(2, text);
   } else {
     const std::string body = text.substr(end);
     const std::string body_hash = sha256(body);
-    Statement share(db, "INSERT INTO bodies (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
-    share.bind(1, body_hash);
-    share.bind(2, body);
-    share.exec();
-    insert.bind(2, text.substr(0, end));
-    insert.bind(3, body_hash);
+    KeptStatement share(state,
+                        "INSERT INTO bodies (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
+    share->bind(1, body_hash);
+    share->bind(2, body);
+    share->exec();
+    insert->bind(2, text.substr(0, end));
+    insert->bind(3, body_hash);
   }
-  insert.exec();
+  insert->exec();
 }
 
-void insert_parent(Database& db, std::int64_t trial, const ParentRow& parent) {
-  Statement insert(db,
-                   "INSERT INTO lineage_edges (trial, parent, ordinal, genes) VALUES (?, ?, ?, ?)");
-  insert.bind(1, trial);
-  insert.bind(2, parent.parent);
-  insert.bind(3, parent.ordinal);
-  insert.bind(4, parent.genes_json.empty() ? "{}" : parent.genes_json);
-  insert.exec();
+void insert_parent(Store::State& state, std::int64_t trial, const ParentRow& parent) {
+  KeptStatement insert(
+      state, "INSERT INTO lineage_edges (trial, parent, ordinal, genes) VALUES (?, ?, ?, ?)");
+  insert->bind(1, trial);
+  insert->bind(2, parent.parent);
+  insert->bind(3, parent.ordinal);
+  insert->bind(4, parent.genes_json.empty() ? "{}" : parent.genes_json);
+  insert->exec();
 }
 
-std::int64_t insert_trial(Database& db, const TrialRow& trial) {
-  Statement insert(
-      db,
+std::int64_t insert_trial(Store::State& state, const TrialRow& trial) {
+  KeptStatement insert(
+      state,
       "INSERT INTO trials (run, number, config, operation, stage, outcome, finding, message, "
       "source_hash, code_hash, identity, duplicate_of, registers, spill_bytes, "
       "static_shared_bytes, "
@@ -110,38 +112,38 @@ std::int64_t insert_trial(Database& db, const TrialRow& trial) {
       ":screen, :screen_low, :screen_high, :final, :final_low, :final_high, :detail, :lane, "
       ":at_ms, "
       "coalesce(:finished_at, strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))");
-  insert.bind(":run", trial.run);
-  insert.bind(":number", trial.number);
-  insert.bind(":config", trial.config_json);
-  insert.bind(":operation", trial.operation);
-  insert.bind(":stage", trial.stage);
-  insert.bind(":outcome", to_text(trial.outcome));
-  insert.bind(":finding", trial.finding);
-  insert.bind(":message", trial.message);
-  bind_text(insert, ":source_hash", trial.source_hash);
-  bind_text(insert, ":code_hash", trial.code_hash);
-  bind_text(insert, ":identity", trial.identity);
-  bind_id(insert, ":duplicate_of", trial.duplicate_of);
-  bind_count(insert, ":registers", trial.registers);
-  bind_count(insert, ":spill", trial.spill_bytes);
-  bind_count(insert, ":static_shared", trial.static_shared_bytes);
-  bind_count(insert, ":dynamic_shared", trial.dynamic_shared_bytes);
-  insert.bind(":compile_ms", trial.compile_ms);
-  insert.bind(":gate_ms", trial.gate_ms);
-  insert.bind(":measure_ms", trial.measure_ms);
-  insert.bind(":gate_cases", trial.gate_cases);
-  insert.bind(":worst_ratio", trial.worst_ratio);
-  insert.bind(":worst_rms", trial.worst_rms);
-  bind_interval(insert, ":screen",
+  insert->bind(":run", trial.run);
+  insert->bind(":number", trial.number);
+  insert->bind(":config", trial.config_json);
+  insert->bind(":operation", trial.operation);
+  insert->bind(":stage", trial.stage);
+  insert->bind(":outcome", to_text(trial.outcome));
+  insert->bind(":finding", trial.finding);
+  insert->bind(":message", trial.message);
+  bind_text(*insert, ":source_hash", trial.source_hash);
+  bind_text(*insert, ":code_hash", trial.code_hash);
+  bind_text(*insert, ":identity", trial.identity);
+  bind_id(*insert, ":duplicate_of", trial.duplicate_of);
+  bind_count(*insert, ":registers", trial.registers);
+  bind_count(*insert, ":spill", trial.spill_bytes);
+  bind_count(*insert, ":static_shared", trial.static_shared_bytes);
+  bind_count(*insert, ":dynamic_shared", trial.dynamic_shared_bytes);
+  insert->bind(":compile_ms", trial.compile_ms);
+  insert->bind(":gate_ms", trial.gate_ms);
+  insert->bind(":measure_ms", trial.measure_ms);
+  insert->bind(":gate_cases", trial.gate_cases);
+  insert->bind(":worst_ratio", trial.worst_ratio);
+  insert->bind(":worst_rms", trial.worst_rms);
+  bind_interval(*insert, ":screen",
                 trial.screen_time ? std::optional(trial.screen_time->us) : std::nullopt);
-  bind_interval(insert, ":final",
+  bind_interval(*insert, ":final",
                 trial.final_time ? std::optional(trial.final_time->us) : std::nullopt);
-  bind_text(insert, ":detail", trial.detail_json);
-  bind_text(insert, ":lane", trial.device);
-  bind_real(insert, ":at_ms", trial.at_ms);
-  bind_text(insert, ":finished_at", trial.finished_at);
-  insert.exec();
-  return db.getLastInsertRowid();
+  bind_text(*insert, ":detail", trial.detail_json);
+  bind_text(*insert, ":lane", trial.device);
+  bind_real(*insert, ":at_ms", trial.at_ms);
+  bind_text(*insert, ":finished_at", trial.finished_at);
+  insert->exec();
+  return state.db->getLastInsertRowid();
 }
 
 }  // namespace
@@ -214,21 +216,21 @@ void Store::Group::commit() {
 }
 
 int Store::record_attempt(std::int64_t run, std::int64_t number, const std::string& config_json) {
-  return state_->guarded([&](Database& db) {
+  return state_->guarded([&](Database& /*db*/) {
     AtomicWrite transaction(*state_);
-    Statement query(db, "SELECT count(*) + 1 FROM attempts WHERE run = ? AND number = ?");
-    query.bind(1, run);
-    query.bind(2, number);
-    query.executeStep();
-    const int attempt = query.getColumn(0).getInt();
-    Statement insert(db,
-                     "INSERT INTO attempts (run, number, attempt, config, started_at) "
-                     "VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))");
-    insert.bind(1, run);
-    insert.bind(2, number);
-    insert.bind(3, attempt);
-    insert.bind(4, config_json);
-    insert.exec();
+    KeptStatement query(*state_, "SELECT count(*) + 1 FROM attempts WHERE run = ? AND number = ?");
+    query->bind(1, run);
+    query->bind(2, number);
+    query->executeStep();
+    const int attempt = query->getColumn(0).getInt();
+    KeptStatement insert(*state_,
+                         "INSERT INTO attempts (run, number, attempt, config, started_at) "
+                         "VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))");
+    insert->bind(1, run);
+    insert->bind(2, number);
+    insert->bind(3, attempt);
+    insert->bind(4, config_json);
+    insert->exec();
     fault_point("attempt_written");
     transaction.commit("attempt_committed");
     return attempt;
@@ -240,13 +242,16 @@ std::int64_t Store::record_trial(const TrialRow& trial, const std::vector<Parent
                                  const std::string& source_text) {
   if (trial.screen_time) require_interval(trial.screen_time->us);
   if (trial.final_time) require_interval(trial.final_time->us);
-  return state_->guarded([&](Database& db) {
+  return state_->guarded([&](Database& /*db*/) {
     AtomicWrite transaction(*state_);
     if (!trial.source_hash.empty() && !source_text.empty())
-      insert_source(db, trial.source_hash, source_text);
-    const std::int64_t id = insert_trial(db, trial);
-    for (const ParentRow& parent : parents) insert_parent(db, id, parent);
-    for (const SampleRow& series : samples) insert_samples(db, id, series.phase, series.us);
+      insert_source(*state_, trial.source_hash, source_text);
+    const std::int64_t id = insert_trial(*state_, trial);
+    for (const ParentRow& parent : parents) insert_parent(*state_, id, parent);
+    for (const SampleRow& series : samples) {
+      KeptStatement insert(*state_, kInsertSamples);
+      insert_samples(*insert, id, series.phase, series.us);
+    }
     fault_point("trial_written");
     transaction.commit("trial_committed");
     return id;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -29,11 +28,12 @@ inline void require_row(int changed, const char* what, std::int64_t id) {
   if (changed != 1) throw std::logic_error(fmt::format("there is no {} {} to change", what, id));
 }
 
-// Inserts a series of samples of one trial.
-inline void insert_samples(SQLite::Database& db, std::int64_t trial, const std::string& phase,
+// Inserts a series of samples of one trial, by this statement.
+inline constexpr const char* kInsertSamples =
+    "INSERT INTO samples (trial, phase, us) VALUES (?, ?, ?)";
+inline void insert_samples(SQLite::Statement& insert, std::int64_t trial, const std::string& phase,
                            const std::vector<double>& us) {
   for (const double sample : us) require_time(sample);
-  SQLite::Statement insert(db, "INSERT INTO samples (trial, phase, us) VALUES (?, ?, ?)");
   insert.bind(1, trial);
   insert.bind(2, phase);
   insert.bind(3, nlohmann::json(us).dump());

@@ -2,6 +2,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <ranges>
 
 #include "engine/search/archive.hpp"
 #include "engine/search/evolve/operators.hpp"
@@ -24,6 +25,8 @@ constexpr std::size_t kTransfers = 4;
 constexpr int kChildrenEach = 50;
 // Steps up from the best candidate to its best neighbour and so on.
 constexpr int kClimb = 4;
+// Proposals of one batch that are looked for in this way; the others take one step.
+constexpr std::size_t kClimbers = 16;
 constexpr int kAttempts = 40;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
@@ -32,6 +35,10 @@ constexpr int kDraws = 32;
 // one under way they are few, and better random (tools/bench/results/search).
 constexpr int kSpreadDraws = 16;
 constexpr std::size_t kSpreadTrials = 64;
+// Of the trials under way, those asked for last from which the model is to learn nothing more, and
+// proposals from one pool: where thousands are under way, time grows with the square of these.
+constexpr std::size_t kMostBelieved = 256;
+constexpr std::size_t kMostOfPool = 128;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
 //   free     the task alone: children of the parents, each operator as often as another
@@ -73,6 +80,9 @@ class Evolve : public Strategy {
     std::vector<Proposal> proposals;
     std::optional<CandidatePool> pool;
     while (static_cast<int>(proposals.size()) < n && !archive_.exhausted()) {
+      // Where thousands are under way a proposal is to take its time from none of them.
+      if (proposals.size() % kMostOfPool == 0) pool.reset();
+      climb_ = proposals.size() < kClimbers ? kClimb : 1;
       population_->next_turn();
       auto found = next(pool);
       if (!found) break;
@@ -172,13 +182,14 @@ class Evolve : public Strategy {
     if (!pool) {
       surrogate_->update();
       // What is being tried is to teach something else than the next ones.
-      for (const space::Genome& genome : untold_)
+      const std::size_t count = std::min(untold_.size(), kMostBelieved);
+      for (const space::Genome& genome : std::views::drop(untold_, untold_.size() - count))
         surrogate_->times().believe(surrogate_->site(genome));
       pool.emplace(*surrogate_, archive_);
       fill(*pool);
     }
     if (pool->empty()) return std::nullopt;
-    for (int step = 0; step < kClimb; ++step) {
+    for (int step = 0; step < climb_; ++step) {
       const Candidate top = pool->best();
       add_around(*pool, top.genome, top.operation, top.parents);
       if (pool->best().genome == top.genome) break;
@@ -212,6 +223,7 @@ class Evolve : public Strategy {
   // What is taken over comes on top: an earlier run may mislead, and then the rest must show it.
   std::size_t trials_before_children_ = kStart;
   std::size_t asked_ = 0;
+  int climb_ = kClimb;
   space::GenomeMap<Origin> origins_;  // of what was asked and not yet told
   std::deque<space::Genome> untold_;  // that, and what others took, in order
 };

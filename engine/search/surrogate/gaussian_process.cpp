@@ -15,6 +15,8 @@ constexpr double kJitter = 1e-6;
 constexpr double kLeastVariance = 1e-9;
 // With fewer a distribution has no variance.
 constexpr std::size_t kLeastFreedom = 3;
+// That refine() counts at least.
+constexpr std::size_t kRows = 32;
 
 // e^x for x <= 0 with a relative error below 2e-6. By hand, because a library's is not vectorized
 // and not the same everywhere.
@@ -71,11 +73,16 @@ void GaussianProcess::set_weights(KernelWeights weights) {
 }
 
 void GaussianProcess::clear() {
-  for (auto& column : coordinates_) column.clear();
-  for (auto& column : earlier_) column.clear();
-  factor_.clear();
+  keep_rows(0);
   values_.clear();
   known_ = taken_ = 0;
+}
+
+void GaussianProcess::keep_rows(std::size_t count) {
+  for (auto& column : coordinates_) column.resize(count);
+  for (auto& column : earlier_) column.resize(count);
+  factor_.resize(count * (count + 1) / 2);
+  rows_ = count;
 }
 
 void GaussianProcess::covariances(const Site& site, std::size_t first,
@@ -122,15 +129,32 @@ double GaussianProcess::own_covariance(const Site& site) const {
   return own;
 }
 
+bool GaussianProcess::is_at(std::size_t i, const Site& site) const {
+  for (std::size_t d = 0; d < coordinates_.size(); ++d)
+    if (coordinates_[d][i] != site.point[d]) return false;
+  for (std::size_t j = 0; j < earlier_.size(); ++j)
+    if (earlier_[j][i] != site.earlier[j]) return false;
+  return true;
+}
+
 void GaussianProcess::take(const Site& site) {
+  // A row says the same whether its site's value is known or not. So what was believed and has
+  // become known costs nothing, nor does what is believed again.
+  if (taken_ < rows_) {
+    if (is_at(taken_, site)) {
+      ++taken_;
+      return;
+    }
+    keep_rows(taken_);
+  }
   Posterior posterior;
   covariances(site, 0, posterior.covariance);
-  const double left = task(site, posterior) + std::exp(weights_.noise) + kJitter;
+  const double left = left_of(site, posterior, taken_) + std::exp(weights_.noise) + kJitter;
   factor_.insert(factor_.end(), posterior.projection.begin(), posterior.projection.end());
   factor_.push_back(std::sqrt(std::max(left, kLeastVariance)));
   for (std::size_t d = 0; d < coordinates_.size(); ++d) coordinates_[d].push_back(site.point[d]);
   for (std::size_t j = 0; j < earlier_.size(); ++j) earlier_[j].push_back(site.earlier[j]);
-  ++taken_;
+  rows_ = ++taken_;
 }
 
 void GaussianProcess::append(const Site& site, double value) {
@@ -172,12 +196,7 @@ double GaussianProcess::set_values(std::vector<double> values) {
 
 void GaussianProcess::believe(const Site& site) { take(site); }
 
-void GaussianProcess::forget_beliefs() {
-  for (auto& column : coordinates_) column.resize(known_);
-  for (auto& column : earlier_) column.resize(known_);
-  factor_.resize(known_ * (known_ + 1) / 2);
-  taken_ = known_;
-}
+void GaussianProcess::forget_beliefs() { taken_ = known_; }
 
 int GaussianProcess::freedom() const {
   return static_cast<int>(std::max(known_ / 2, kLeastFreedom));
@@ -202,12 +221,12 @@ GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {
   return posterior;
 }
 
-double GaussianProcess::task(const Site& site, Posterior& posterior) const {
+double GaussianProcess::left_of(const Site& site, Posterior& posterior, std::size_t rows) const {
   if (posterior.covariance.size() < taken_)
     covariances(site, posterior.covariance.size(), posterior.covariance);
   std::vector<double>& projection = posterior.projection;
   projection.reserve(taken_);
-  for (std::size_t i = projection.size(); i < taken_; ++i) {
+  for (std::size_t i = projection.size(); i < rows; ++i) {
     const double* l = row(i);
     projection.push_back((posterior.covariance[i] - dot(l, projection.data(), i)) / l[i]);
   }
@@ -216,7 +235,10 @@ double GaussianProcess::task(const Site& site, Posterior& posterior) const {
 
 void GaussianProcess::refine(const Site& site, Posterior& posterior) const {
   if (exact(posterior)) return;
-  posterior.variance = std::max(task(site, posterior), kLeastVariance) * scale_;
+  const std::size_t rows =
+      std::min(taken_, posterior.projection.size() + std::max(kRows, taken_ / 4));
+  const double left = std::max(left_of(site, posterior, rows), kLeastVariance) * scale_;
+  posterior.variance = exact(posterior) ? left : std::min(posterior.variance, left);
 }
 
 }  // namespace fa_tune::search

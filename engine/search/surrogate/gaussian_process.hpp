@@ -72,16 +72,19 @@ class GaussianProcess {
   };
   // With the bound that its most like site gives: cheap.
   Posterior predict(const Site& site) const;
-  // Makes the variance exact.
+  // Brings the variance nearer to what it is, by a part of the sites taken: where many sites stand
+  // first in turns, most are out of the question before all have been counted.
   void refine(const Site& site, Posterior& posterior) const;
   bool exact(const Posterior& posterior) const { return posterior.projection.size() == taken_; }
 
  private:
   void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
   double own_covariance(const Site& site) const;
-  // Extends the projection to all sites; what they leave of the site's own covariance.
-  double task(const Site& site, Posterior& posterior) const;
+  // Extends the projection to so many sites; what they leave of the site's own covariance.
+  double left_of(const Site& site, Posterior& posterior, std::size_t rows) const;
   void take(const Site& site);
+  void keep_rows(std::size_t count);
+  bool is_at(std::size_t i, const Site& site) const;  // of the sites in rows
   const double* row(std::size_t i) const { return factor_.data() + i * (i + 1) / 2; }
 
   KernelWeights weights_;
@@ -89,7 +92,7 @@ class GaussianProcess {
   std::vector<float> trust_;
   std::vector<std::size_t> active_;              // dimensions that count
   std::size_t genes_ = 0;                        // of them
-  std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites taken
+  std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites in rows
   std::vector<std::vector<float>> earlier_;      // an earlier run each
   std::vector<double> factor_;                   // Cholesky's L, row after row
   std::vector<double> values_;
@@ -98,6 +101,7 @@ class GaussianProcess {
   double scale_ = 1;  // the variance
   std::size_t known_ = 0;
   std::size_t taken_ = 0;  // with those believed
+  std::size_t rows_ = 0;   // with those forgotten whose place nobody has taken
 };
 
 }  // namespace fa_tune::search

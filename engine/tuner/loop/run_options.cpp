@@ -14,7 +14,7 @@ namespace fa_tune::tuner {
 
 BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity) {
   // More of them would only cost the strategy time, which has one model for a generation.
-  constexpr int kMostGenerations = 32;
+  constexpr int kMostGenerations = 16;
   constexpr int kUnderWayWithoutLearning = 128;
   constexpr int kForEachDevice = 8;
   BatchPolicy policy;

@@ -36,8 +36,8 @@ CompileStage::CompileStage(const TuningTask& task, device::Device& device,
 std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
   auto variant = make_variant(task_, config, pool_, device_);
   // A known source is not compiled, nor is what cannot be launched.
-  const auto planned = duplicates_.plans(config);
-  if (!planned || duplicates_.find_source(config, variant->source().hash, *planned)) return variant;
+  if (!duplicates_.plans(config) || duplicates_.find_source(config, variant->source().hash))
+    return variant;
   for (const Constants& shape : duplicates_.shapes()) variant->begin(shape);
   return variant;
 }
@@ -51,8 +51,8 @@ bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {
 bool CompileStage::pass_in_turn(FinishedTrial& trial) {
   db::TrialRow& row = trial.row;
   const Config config = Config::from_json(row.config_json);
-  if (const auto twin =
-          duplicates_.find_source(config, row.source_hash, *duplicates_.plans(config))) {
+  if (const auto twin = duplicates_.find_source(config, row.source_hash)) {
+    duplicates_.forget(config);
     // Nothing is said of a compile that would not have been.
     db::TrialRow bare;
     bare.run = row.run;
@@ -63,8 +63,10 @@ bool CompileStage::pass_in_turn(FinishedTrial& trial) {
     row = std::move(bare);
     return duplicate(trial, "duplicate_source", *twin);
   }
-  if (const auto twin = duplicates_.find_identity(row.identity))
+  if (const auto twin = duplicates_.find_identity(row.identity)) {
+    duplicates_.forget(config);
     return duplicate(trial, "duplicate_code", *twin);
+  }
   remember(row);
   return true;
 }
@@ -74,9 +76,9 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
   trial.source_text = variant.source().text;
-  const auto planned = duplicates_.plans(variant.config());
+  const auto& planned = duplicates_.plans(variant.config());
   if (!planned) return stop(trial, "resources", {"launch_limits", planned.error()});
-  if (const auto twin = duplicates_.find_source(variant.config(), row.source_hash, *planned))
+  if (const auto twin = duplicates_.find_source(variant.config(), row.source_hash))
     return duplicate(trial, "duplicate_source", *twin);
 
   const kernel::CompileOutcome& outcome = variant.compiled();
@@ -113,7 +115,7 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
       rejection->message = plain_name(entry.kernel) + ": " + rejection->message;
     return stop(trial, "resources", *rejection);
   }
-  row.identity = duplicates_.identity_of(variant, *planned);
+  row.identity = duplicates_.identity_of(variant);
   if (const auto twin = duplicates_.find_identity(row.identity))
     return duplicate(trial, "duplicate_code", *twin);
   return true;

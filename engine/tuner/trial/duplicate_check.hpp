@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "db/store.hpp"
@@ -25,23 +26,33 @@ class DuplicateCheck {
 
   // The timed shape, then those that are gated, each once.
   const std::vector<Constants>& shapes() const { return shapes_; }
-  // The launch at each of shapes(), or why the config cannot be launched at one of them.
-  std::expected<std::vector<PlannedLaunch>, std::string> plans(const Config& config) const;
+  // The launch at each of shapes(), or why the config cannot be launched at one of them. Kept until
+  // its trial is remembered or forgotten: it is asked for at each stage.
+  using Plans = std::expected<std::vector<PlannedLaunch>, std::string>;
+  const Plans& plans(const Config& config);
 
-  // The number of the trial that it equals, if there is one.
-  std::optional<std::int64_t> find_source(const Config& config, const std::string& source_hash,
-                                          const std::vector<PlannedLaunch>& plans) const;
+  // The number of the trial that it equals, if there is one. The source is that of the config,
+  // which can be launched.
+  std::optional<std::int64_t> find_source(const Config& config, const std::string& source_hash);
   std::optional<std::int64_t> find_identity(const std::string& identity) const;
   // The identity of a variant that is compiled for all of shapes().
-  std::string identity_of(Variant& variant, const std::vector<PlannedLaunch>& plans) const;
+  std::string identity_of(Variant& variant);
   void remember(const db::TrialRow& row);
+  void forget(const Config& config) { known_.erase(config.to_json()); }
 
  private:
-  std::string identity_of_source(const Config& config, const std::string& source_hash,
-                                 const std::vector<PlannedLaunch>& plans) const;
+  struct Known {
+    Plans plans;
+    std::string of_source;  // identity; empty until it is asked for
+  };
+
+  Known& known(const Config& config);
+  const std::string& identity_of_source(const Config& config, const std::string& source_hash);
 
   const TuningTask& task_;
   std::vector<Constants> shapes_;
+  std::vector<Constants> scopes_;                 // what expressions may name at each
+  std::unordered_map<std::string, Known> known_;  // of configs that are not remembered, by JSON
   // Numbers of trials, by what makes them alike.
   std::map<std::string, std::int64_t> trial_of_source_;
   std::map<std::string, std::int64_t> trial_of_identity_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -22,8 +23,11 @@ namespace fa_tune::test {
 
 using namespace fa_tune::node;
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 namespace {
+
+constexpr std::size_t kLarge = 10'000'000;  // more than a socket holds
 
 std::string received(TlsChannel& channel, std::size_t bytes) {
   std::string text;
@@ -45,12 +49,13 @@ TEST_CASE("what is sent on a channel comes out at its other end") {
   std::string more;
   CHECK((*engine)->receive(more, 0ms) == false);
   // More than a socket holds, both ways at once.
-  std::string large(10'000'000, 'x');
+  std::string large;
+  large.resize(kLarge, 'x');
   for (std::size_t i = 0; i < large.size(); i += 1000) large[i] = static_cast<char>(i / 1000);
   std::string back;
-  std::jthread other([&node = **node, &large, &back] {
-    back = received(node, large.size());
-    (void)node.send(back, 5s);
+  std::jthread other([&there = **node, &large, &back] {
+    back = received(there, large.size());
+    (void)there.send(back, 5s);
   });
   CHECK((*engine)->send(large, 5s).has_value());
   CHECK((received(**engine, large.size()) == large));
@@ -104,8 +109,8 @@ TEST_CASE("what is offered goes at once, or with what is sent next, or not at al
   for (int i = 0; i < 5000; ++i) REQUIRE((*engine)->offer(large).has_value());
   CHECK(watch.milliseconds() < 5000);
   std::string all;
-  std::jthread reading([&, &node = **node] {
-    while (!all.ends_with("two") && node.receive(all, 2s).value_or(false)) {
+  std::jthread reading([&, &there = **node] {
+    while (!all.ends_with("two") && there.receive(all, 2s).value_or(false)) {
     }
   });
   REQUIRE((*engine)->send("two", 5s).has_value());
@@ -150,7 +155,7 @@ TEST_CASE("a stranger gets nothing and holds nobody up") {
     const auto [here, there] = socket_pair();
     std::jthread drip([socket = there](const std::stop_token& stop) {
       // The beginning of a handshake's record that never ends.
-      const std::string begin = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+      constexpr std::string_view begin = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"sv;
       for (std::size_t i = 0; !stop.stop_requested(); ++i) {
         const char next = i < begin.size() ? begin[i] : 'x';
         if (::send(socket, &next, 1, MSG_NOSIGNAL) != 1) return;
@@ -182,15 +187,17 @@ TEST_CASE("a channel that is cut says so, and one that nobody reads gives up") {
   }
   {
     auto [engine, node] = channels(key_of(1), key_of(1));
-    const auto sent = (*engine)->send(std::string(10'000'000, 'x'), 300ms);
+    std::string large;
+    large.resize(kLarge, 'x');
+    const auto sent = (*engine)->send(large, 300ms);
     REQUIRE_FALSE(sent.has_value());
     CHECK(sent.error() == "it takes nothing any more");
   }
   {  // from another thread
     auto [engine, node] = channels(key_of(1), key_of(1));
-    std::jthread cutter([&engine = **engine] {
+    std::jthread cutter([&there = **engine] {
       std::this_thread::sleep_for(50ms);
-      engine.cut();
+      there.cut();
     });
     std::string none;
     CHECK_FALSE((*engine)->receive(none, 10s).has_value());

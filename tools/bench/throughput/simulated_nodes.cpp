@@ -3,8 +3,9 @@
 // compile and a trial last as long as the recorded ones, in real time.
 //
 // FILE is JSON: {"connect", "key", "program", "table", "nodes", "devices_a_node",
-// "compilers_a_device", "image_bytes"}. The table is a Kernel Tuner cachefile, whose configs are
-// known by the `#define`s of a source.
+// "compilers_a_device", "image_bytes", "of_table"}. The table is a Kernel Tuner cachefile, whose
+// configs are known by the `#define`s of a source. Where the space is not that of the table
+// ("of_table" is false), a config has what a recorded one cost and gave that its source's hash draws.
 
 #include <algorithm>
 #include <condition_variable>
@@ -48,7 +49,7 @@ Clock::duration lasting(double ms) {
 // What the sources of a table's configs are known by, and what became of them.
 class Table {
  public:
-  explicit Table(const std::string& path) {
+  Table(const std::string& path, bool is_of_space) : is_of_space_(is_of_space) {
     const Json file = Json::parse(read_packed(path).text);
     device_ = file.at("device_name");
     arch_ = file.at("arch");
@@ -70,6 +71,11 @@ class Table {
   }
   // The template, which is no `#define`, is the only one.
   std::string key_of(const std::string& source) const {
+    if (!is_of_space_) {
+      constexpr int kHexadecimal = 16;
+      const auto drawn = std::stoull(sha256(source).substr(0, 8), nullptr, kHexadecimal);
+      return std::next(rows_.begin(), static_cast<std::ptrdiff_t>(drawn % rows_.size()))->first;
+    }
     std::string key;
     for (const std::string& name : names_) {
       if (!key.empty()) key += ",";
@@ -83,6 +89,7 @@ class Table {
   }
 
  private:
+  bool is_of_space_;
   std::string device_;
   std::string arch_;
   std::vector<std::string> names_;
@@ -222,7 +229,7 @@ class CompileLane final : public node::Lane {
                             .stack_bytes = 0,
                             .static_shared_bytes = 0};
     made.milliseconds = ms;
-    made.code_hash = sha256(key);
+    made.code_hash = sha256(request.source.text);
     return made;
   }
 
@@ -287,7 +294,7 @@ int main(int argc, char** argv) {
   try {
     std::ifstream file(argv[1]);
     const Json given = Json::parse(file);
-    const Table table(text(given, "table"));
+    const Table table(text(given, "table"), given.at("of_table"));
     const Engine engine{node::parse_address(text(given, "connect"), "connect"),
                         node::read_key(text(given, "key")),
                         sha256_of_file(text(given, "program"), {"a program", 4096 * kMebibyte}),
