@@ -14,7 +14,9 @@ namespace fa_tune::tuner {
 
 BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity) {
   // More of them would only cost the strategy time, which has one model for a generation.
-  constexpr int kMostGenerations = 16;
+  constexpr int kMostGenerations = 32;
+  constexpr int kMany = 128;
+  constexpr int kGenerationsOfMany = 16;
   constexpr int kUnderWayWithoutLearning = 128;
   constexpr int kForEachDevice = 8;
   BatchPolicy policy;
@@ -27,7 +29,8 @@ BatchPolicy choose_batch_policy(bool learns, const Capacity& capacity) {
   }
   if (!learns) under_way = std::max(under_way, kUnderWayWithoutLearning);
   const auto parts_of = [](int whole, int part) { return (whole + part - 1) / part; };
-  policy.generation *= parts_of(under_way, kMostGenerations * policy.generation);
+  const int generations = under_way > kMany ? kGenerationsOfMany : kMostGenerations;
+  policy.generation *= parts_of(under_way, generations * policy.generation);
   policy.ahead = parts_of(under_way, policy.generation) - 1;
   return policy;
 }

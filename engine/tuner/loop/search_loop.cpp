@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <fmt/core.h>
@@ -110,13 +111,16 @@ void SearchLoop::run() {
       if (!has_more() || !wait_for_device()) break;
       continue;
     }
-    if (executor_.under_way() == 0 && !awaits_compiler) break;
-    parts_.listener.on_wait(executor_.under_way() > 0 ? "the device" : "compilers");
+    if (executor_.under_way() == 0 && !awaits_compiler && !asking()) break;
+    parts_.listener.on_wait(executor_.under_way() > 0 ? "the device"
+                            : awaits_compiler         ? "compilers"
+                                                      : "the strategy");
     parts_.queue.run_pending(kTellLook);
   }
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.cancel_waiting();
   executor_.stop();
+  if (asking()) asking_.wait();
   interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
   breakdown_.jobs = parts_.options.jobs;
@@ -148,8 +152,9 @@ bool SearchLoop::advance() {
   any |= together([this] { return take_compiled(); });
   for (Entry* entry : std::exchange(begun_, {})) executor_.submit(job(*entry));
   // Where no device is left nothing is asked for, and so nothing told: who waits for one and goes on
-  // must come to the same.
-  if (!generations_.empty() && told_.size() == generations_.front() && executor_.alive() > 0) {
+  // must come to the same. Nor is it while a generation is asked for that is to know nothing of it.
+  if (!asking() && !generations_.empty() && told_.size() == generations_.front() &&
+      executor_.alive() > 0) {
     tell_generation();
     any = true;
   }
@@ -161,9 +166,8 @@ bool SearchLoop::within_budget(std::uint64_t number) const {
   return (!trials || number <= static_cast<std::uint64_t>(*trials)) && time_left();
 }
 
-std::vector<search::Proposal> SearchLoop::ask_all() {
+std::vector<search::Proposal> SearchLoop::ask_proposer() {
   const Adding adding(breakdown_.search_s);
-  if (parts_.proposer == nullptr) return parts_.strategy.ask(policy_.generation);
   std::optional<int> trials;
   std::optional<double> left;
   if (parts_.options.trials) trials = *parts_.options.trials - static_cast<int>(asked_);
@@ -171,16 +175,56 @@ std::vector<search::Proposal> SearchLoop::ask_all() {
   return parts_.proposer->ask(parts_.strategy, policy_.generation, budget_json(trials, left));
 }
 
-// In full even where the budget ends within: a run resumed with more of it must get the same
-// proposals.
-bool SearchLoop::ask() {
+bool SearchLoop::wants_generation() const {
   const auto most = static_cast<std::size_t>(policy_.ahead) + 1;
   if (used_up_ || generations_.size() >= most) return false;
-  if (log_.stored(asked_ + 1) == nullptr && (ending() || !within_budget(asked_ + 1))) return false;
-  auto proposals = ask_all();
+  return log_.stored(asked_ + 1) != nullptr || (!ending() && within_budget(asked_ + 1));
+}
+
+// One step towards another generation. A proposer hears of each trial as it is recorded, so nothing
+// may be recorded while it is asked.
+bool SearchLoop::ask() {
+  if (asking()) {
+    if (asking_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    Asked asked = asking_.get();
+    breakdown_.search_s += asked.seconds;
+    if (asked.wanted) take_proposals(std::move(asked.proposals));
+    return true;
+  }
+  if (!wants_generation()) return false;
+  if (parts_.proposer == nullptr)
+    begin_to_ask({});
+  else
+    take_proposals(ask_proposer());
+  return true;
+}
+
+void SearchLoop::begin_to_ask(std::vector<search::Evaluation> told) {
+  std::promise<Asked> promise;
+  asking_ = promise.get_future();
+  asker_ = std::jthread([this, wanted = wants_generation(), news = std::move(told),
+                         done = std::move(promise)]() mutable {
+    try {
+      const Stopwatch watch;
+      Asked asked;
+      for (const search::Evaluation& each : news) parts_.strategy.tell(each);
+      asked.wanted = wanted;
+      if (wanted) asked.proposals = parts_.strategy.ask(policy_.generation);
+      asked.seconds = watch.milliseconds() / 1000;
+      done.set_value(std::move(asked));
+    } catch (...) {
+      done.set_exception(std::current_exception());
+    }
+    parts_.queue.wake();
+  });
+}
+
+// In full even where the budget ends within: a run resumed with more of it must get the same
+// proposals.
+void SearchLoop::take_proposals(std::vector<search::Proposal> proposals) {
   if (proposals.empty()) {
     used_up_ = true;
-    return false;
+    return;
   }
   fault_point("generation_asked");
   generations_.push_back(proposals.size());
@@ -193,7 +237,6 @@ bool SearchLoop::ask() {
     entry.proposal = std::move(proposal);
   }
   fault_point("generation_prepared");
-  return true;
 }
 
 bool SearchLoop::has_room() const {
@@ -389,14 +432,16 @@ bool SearchLoop::record() {
   return true;
 }
 
-// The next one is asked for before more is recorded: what it may know is settled.
+// The next one is asked for with it.
 void SearchLoop::tell_generation() {
-  {
-    const Adding adding(breakdown_.search_s);
-    for (const search::Evaluation& each : told_) parts_.strategy.tell(each);
-  }
-  told_.clear();
   generations_.pop_front();
+  std::vector<search::Evaluation> told = std::exchange(told_, {});
+  if (parts_.proposer == nullptr) {
+    begin_to_ask(std::move(told));
+  } else {
+    const Adding adding(breakdown_.search_s);
+    for (const search::Evaluation& each : told) parts_.strategy.tell(each);
+  }
   fault_point("generation_told");
   while (ask()) {
   }

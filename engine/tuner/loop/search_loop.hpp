@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/device/device_supply.hpp"
@@ -44,7 +46,8 @@ struct SearchParts {
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
-// numbers, on the thread that calls run(). Between the compile stage and the record, the executor
+// numbers, on the thread that calls run(); the strategy has one of its own, as a model of many trials
+// takes as long as all else. Between the compile stage and the record, the executor
 // gates and times each one on a device that is free. While one takes long to compile, those behind
 // it that are ready go to the devices early; should it then turn out to be their twin, they are
 // duplicates all the same. The result depends on neither compilers nor
@@ -90,7 +93,10 @@ class SearchLoop {
   bool advance();
   template <typename Step>
   bool together(const Step& step);
+  bool wants_generation() const;
   bool ask();
+  void begin_to_ask(std::vector<search::Evaluation> told);
+  void take_proposals(std::vector<search::Proposal> proposals);
   bool take_compiled();
   bool compile_next();
   bool begin_early();
@@ -108,12 +114,14 @@ class SearchLoop {
   void on_gated(Entry& entry, std::size_t slot, Attempt ended);
   DeviceStages& stages_of(std::size_t slot);
   void tell_generation();
-  std::vector<search::Proposal> ask_all();
+  std::vector<search::Proposal> ask_proposer();
 
   double seconds() const { return seconds_before_ + watch_.milliseconds() / 1000; }
   bool time_left() const { return !parts_.options.seconds || seconds() < *parts_.options.seconds; }
   // Whether this trial may still be begun.
   bool within_budget(std::uint64_t number) const;
+  // The strategy is being told or asked.
+  bool asking() const { return asking_.valid(); }
   bool ending() const { return parts_.stop || !trouble_.empty() || executor_.alive() == 0; }
 
   SearchParts parts_;
@@ -131,6 +139,12 @@ class SearchLoop {
   std::vector<std::string> device_names_;
   std::mutex stages_mutex_;  // guards stages_, not what it has
   std::vector<std::unique_ptr<DeviceStages>> stages_;
+  struct Asked {
+    std::vector<search::Proposal> proposals;
+    bool wanted = false;  // else it was told alone
+    double seconds = 0;
+  };
+  std::future<Asked> asking_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                  // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;             // asked for and not recorded, by number
@@ -142,7 +156,8 @@ class SearchLoop {
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;
-  DeviceExecutor executor_;  // last: its threads end before all else does
+  DeviceExecutor executor_;  // its threads end before all else does, but for
+  std::jthread asker_;       // the strategy's
 };
 
 }  // namespace fa_tune::tuner

@@ -20,14 +20,14 @@ TEST_CASE(
   CHECK(policy(true, {.compilers = 2, .devices = 1, .measures = true}) == std::pair(4, 3));
   CHECK(policy(true, {.compilers = 16, .devices = 1, .measures = true}) == std::pair(4, 9));
   CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true}) == std::pair(4, 19));
-  // Told in generations of a 32nd, whatever there is.
-  CHECK(policy(true, {.compilers = 1024, .devices = 1024, .measures = true}) == std::pair(320, 31));
+  // Told in generations of a 16th, where there are many.
+  CHECK(policy(true, {.compilers = 1024, .devices = 1024, .measures = true}) == std::pair(640, 15));
   // At most an eighth of the budget, and never fewer than on the emulator.
   CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true, .trials = 240}) ==
         std::pair(4, 7));
   CHECK(policy(true, {.compilers = 32, .devices = 2, .measures = true, .trials = 20}) ==
         std::pair(4, 3));
-  CHECK(policy(false, {.compilers = 256, .devices = 8, .measures = true}).first == 20);
+  CHECK(policy(false, {.compilers = 256, .devices = 8, .measures = true}).first == 36);
 }
 
 }  // namespace fa_tune::test
