@@ -173,6 +173,49 @@ TEST_CASE("a belief leaves means as they are, lowers variances, and is forgotten
     CHECK(ask(probes[i]).variance == before[i].variance);
 }
 
+TEST_CASE("what was believed and has become known says what it says if it was never believed") {
+  const Space space = grid(3, 8);
+  const Encoding encoding(space);
+  Random random(5);
+  const auto sites = sites_of(space, encoding, 80, random);
+  const auto probes = sites_of(space, encoding, 10, random);
+  const auto value = [&](std::size_t i) { return std::sin(static_cast<double>(i)); };
+  // The first half is known. Of the second some were believed in their order, some in another, and
+  // some never became known.
+  const auto told = [&](const std::vector<std::size_t>& believed) {
+    GaussianProcess process(encoding, 0);
+    process.set_weights(initial_weights(encoding, 0));
+    for (std::size_t i = 0; i < 40; ++i) process.append(sites[i], value(i));
+    process.solve();
+    for (int round = 0; round < 2; ++round) {
+      process.forget_beliefs();
+      for (const std::size_t i : believed) process.believe(sites[i]);
+    }
+    process.forget_beliefs();
+    for (std::size_t i = 40; i < 60; ++i) process.append(sites[i], value(i));
+    process.solve();
+    std::vector<std::pair<double, double>> said;
+    for (const Site& probe : probes) {
+      auto posterior = process.predict(probe);
+      // Never below what it is in the end, and never up again.
+      for (double before = posterior.variance; !process.exact(posterior);) {
+        process.refine(probe, posterior);
+        CHECK(posterior.variance <= before * (1 + 1e-9));
+        before = posterior.variance;
+      }
+      said.emplace_back(posterior.mean, posterior.variance);
+    }
+    return said;
+  };
+  const auto never = told({});
+  CHECK(told({40, 41, 42, 43, 44, 45}) == never);
+  CHECK(told({40, 41, 70, 42, 43}) == never);
+  CHECK(told({45, 44, 43}) == never);
+  std::vector<std::size_t> more;
+  for (std::size_t i = 40; i < 80; ++i) more.push_back(i);
+  CHECK(told(more) == never);
+}
+
 TEST_CASE("learning finds which genes matter, and predicts what it has not seen") {
   const Space space = grid(5, 8);
   const Encoding encoding(space);
