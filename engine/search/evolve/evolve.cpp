@@ -7,6 +7,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
+#include "engine/search/evolve/spread.hpp"
 #include "engine/search/strategy_spec.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
@@ -29,6 +30,11 @@ constexpr std::size_t kClimbers = 16;
 constexpr int kAttempts = 40;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
+// Where others are under way, of so many random configs the one is tried that is least like those
+// asked before, as long as these are no more than so many: the first models know nothing else. With
+// one under way they are few, and better random (tools/bench/results/search).
+constexpr int kSpreadDraws = 16;
+constexpr std::size_t kSpreadTrials = 64;
 // Of the trials under way, those asked for last from which the model is to learn nothing more, and
 // proposals from one pool: where thousands are under way, time grows with the square of these.
 constexpr std::size_t kMostBelieved = 256;
@@ -46,6 +52,7 @@ class Evolve : public Strategy {
       : space_(task.space),
         archive_(task.space),
         operators_(task.space),
+        spread_(task.space),
         random_(derive_seed(task.seed, "evolve")) {
     const std::string information = spec.choose("information", {"full", "insight", "free"});
     const bool full = information == "full";
@@ -80,8 +87,7 @@ class Evolve : public Strategy {
       auto found = next(pool);
       if (!found) break;
       Candidate& candidate = *found;
-      archive_.claim(candidate.genome);
-      untold_.push_back(candidate.genome);
+      claim(candidate.genome);
       ++asked_;
       origins_[candidate.genome] = {candidate.operation, candidate.parents};
       proposals.push_back({space_.config(candidate.genome), std::move(candidate.operation),
@@ -103,16 +109,19 @@ class Evolve : public Strategy {
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
   }
 
-  void take(const Config& config) override {
-    archive_.claim(config);
-    untold_.push_back(space_.genome(config));
-  }
+  void take(const Config& config) override { claim(space_.genome(config)); }
 
  private:
   struct Origin {
     std::string operation;
     std::vector<std::uint64_t> parents;
   };
+
+  void claim(const space::Genome& genome) {
+    archive_.claim(genome);
+    untold_.push_back(genome);
+    if (spread_.taken() < kSpreadTrials) spread_.take(genome);
+  }
 
   std::optional<Candidate> next(std::optional<CandidatePool>& pool) {
     while (next_start_ < start_.size()) {
@@ -126,9 +135,24 @@ class Evolve : public Strategy {
       if (!child && asked_ % 4 != 0) child = free_child();
       if (child) return child;
     }
-    auto genome = likely_random();
+    const bool unlike = !untold_.empty() && spread_.taken() < kSpreadTrials;
+    auto genome = unlike ? unlike_random() : likely_random();
     if (!genome) return std::nullopt;
     return Candidate{std::move(*genome), "random", {}};
+  }
+
+  std::optional<space::Genome> unlike_random() {
+    std::optional<space::Genome> chosen;
+    double most = 0;
+    for (int draw = 0; draw < kSpreadDraws; ++draw) {
+      auto genome = likely_random();
+      if (!genome) break;
+      const double distance = spread_.nearest(*genome);
+      if (chosen && distance <= most) continue;
+      most = distance;
+      chosen = std::move(genome);
+    }
+    return chosen;
   }
 
   // Drawn with the chance of passing: where most configs fail, it takes long to find the
@@ -190,6 +214,7 @@ class Evolve : public Strategy {
   const space::Space& space_;
   Archive archive_;
   Operators operators_;
+  Spread spread_;  // of the first trials
   Random random_;
   std::unique_ptr<Population> population_;
   std::unique_ptr<Surrogate> surrogate_;  // null: free

@@ -9,13 +9,27 @@
 
 namespace fa_tune::search {
 
+namespace {
+
+// From here on Student's distribution is taken for the normal one.
+constexpr int kNormalFrom = 60;
+
+}  // namespace
+
+double expected_improvement(double best, double mean, double deviation, int freedom) {
+  const double z = (best - mean) / deviation;
+  if (freedom >= kNormalFrom) {
+    const double density =
+        std::exp(-0.5 * z * z) * (0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
+    return deviation * (z * normal_below(z) + density);
+  }
+  const Ordinate at = student_at(z, freedom);
+  return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
+}
+
 double CandidatePool::promise(const GaussianProcess::Posterior& posterior, double chance) const {
-  const double deviation = std::sqrt(posterior.variance);
-  const double z = (surrogate_.best() - posterior.mean) / deviation;
-  const double below = normal_below(z);
-  const double density =
-      std::exp(-0.5 * z * z) * (0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
-  return chance * deviation * (z * below + density);
+  return chance * expected_improvement(surrogate_.best(), posterior.mean,
+                                       std::sqrt(posterior.variance), surrogate_.times().freedom());
 }
 
 void CandidatePool::add(Candidate candidate) {

@@ -16,9 +16,14 @@ struct Candidate {
   std::vector<std::uint64_t> parents;
 };
 
+// By how much a value will be below `best` on average, 0 where it is above (Jones, Schonlau and
+// Welch 1998): `deviation` times Student's t with `freedom` degrees of freedom, more than 1, is
+// what it differs from `mean` by.
+double expected_improvement(double best, double mean, double deviation, int freedom);
+
 // Children from which the surrogate chooses the one that promises most: by expected improvement of
-// log time (Jones, Schonlau and Welch 1998), which weighs how good a config is expected to be
-// against how little is known of it, times the chance that it passes.
+// log time, which weighs how good a config is expected to be against how little is known of it,
+// times the chance that it passes.
 class CandidatePool {
  public:
   // Both must outlive the pool; the surrogate must not be told anything meanwhile.

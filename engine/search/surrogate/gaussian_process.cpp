@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 namespace fa_tune::search {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 // Keeps the factor sound where two sites are the same but for what the kernel cannot see.
 constexpr double kJitter = 1e-6;
 constexpr double kLeastVariance = 1e-9;
+// With fewer a distribution has no variance.
+constexpr std::size_t kLeastFreedom = 3;
 // That refine() counts at least.
 constexpr std::size_t kRows = 32;
 
@@ -61,8 +64,11 @@ void GaussianProcess::set_weights(KernelWeights weights) {
   step_ = exponentials(weights_.step, KernelWeights::kOff);
   trust_ = exponentials(weights_.trust, KernelWeights::kOff);
   active_.clear();
-  for (std::size_t d = 0; d < slope_.size(); ++d)
+  genes_ = 0;
+  for (std::size_t d = 0; d < slope_.size(); ++d) {
     if (slope_[d] > 0 || step_[d] > 0) active_.push_back(d);
+    if (step_[d] > 0) ++genes_;
+  }
   clear();
 }
 
@@ -85,17 +91,29 @@ void GaussianProcess::covariances(const Site& site, std::size_t first,
   const std::size_t n = taken_;
   float* distance = out.data();
   std::fill(distance + first, distance + n, 0.0F);
+  std::vector<float> alone(n, genes_ == 0 ? 1.0F : 0.0F);  // the mean over the genes
+  const float share = 1.0F / static_cast<float>(std::max<std::size_t>(genes_, 1));
   for (const std::size_t d : active_) {
     const float* column = coordinates_[d].data();
     const float at = site.point[d], slope = slope_[d], step = step_[d];
-    for (std::size_t i = first; i < n; ++i) {
-      const float apart = at - column[i];
-      distance[i] += slope * apart * apart + (apart != 0.0F ? step : 0.0F);
+    if (step > 0) {
+      for (std::size_t i = first; i < n; ++i) {
+        const float apart = at - column[i];
+        const float part = slope * apart * apart + (apart != 0.0F ? step : 0.0F);
+        distance[i] += part;
+        alone[i] += share / (1.0F + part);
+      }
+    } else {
+      for (std::size_t i = first; i < n; ++i) {
+        const float apart = at - column[i];
+        distance[i] += slope * apart * apart;
+      }
     }
   }
   for (std::size_t i = first; i < n; ++i) {
     const float r = std::sqrt(5.0F * distance[i]);
-    distance[i] = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
+    const float together = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
+    distance[i] = together + KernelWeights::kAlone * (alone[i] - together);
   }
   for (std::size_t j = 0; j < earlier_.size(); ++j) {
     const float* column = earlier_[j].data();
@@ -171,9 +189,18 @@ double GaussianProcess::solve() {
   return -0.5 * static_cast<double>(n) * std::log(scale_) - log_determinant;
 }
 
+double GaussianProcess::set_values(std::vector<double> values) {
+  values_ = std::move(values);
+  return solve();
+}
+
 void GaussianProcess::believe(const Site& site) { take(site); }
 
 void GaussianProcess::forget_beliefs() { taken_ = known_; }
+
+int GaussianProcess::freedom() const {
+  return static_cast<int>(std::max(known_ / 2, kLeastFreedom));
+}
 
 GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {
   Posterior posterior;

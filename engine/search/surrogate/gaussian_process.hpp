@@ -9,13 +9,16 @@
 namespace fa_tune::search {
 
 // What the likeness of two points depends on, as natural logarithms. The covariance is
-//   k(x, y) = M(r) + sum_j exp(trust_j) m_j(x) m_j(y),   M the Matern 5/2 function,
+//   k(x, y) = (1 - a) M(r) + a mean_g 1 / (1 + r_g^2) + sum_j exp(trust_j) m_j(x) m_j(y),
 //   r^2 = sum_d exp(slope_d) (x_d - y_d)^2 + exp(step_d) [x_d != y_d],
-// in units of a variance that is estimated, with exp(noise) added where x and y are one trial.
-// `slope` makes values that are far apart in their list unlike, `step` any two that differ; a
-// weight below `off` is none. m_j are what earlier runs say of a config.
+// M the Matern 5/2 function, r_g^2 the part of r^2 that gene g has alone, a kAlone, in units of a
+// variance that is estimated, with exp(noise) added where x and y are one trial. What each gene does
+// alone carries what is known of a few genes to configs that differ in all others. `slope` makes
+// values that are far apart in their list unlike, `step` any two that differ; a weight below `off`
+// is none, and genes have a step. m_j are what earlier runs say of a config.
 struct KernelWeights {
   static constexpr double kOff = -20;
+  static constexpr float kAlone = 0.3F;
 
   std::vector<double> slope;
   std::vector<double> step;
@@ -30,13 +33,17 @@ struct Site {
 };
 
 // A Gaussian process over configs (Rasmussen and Williams 2006, chapters 2 and 5): what it says of
-// a config is a normal distribution of its value. Constant unknown mean; variance by maximum
+// a config is a distribution of its value. Constant unknown mean; variance by maximum
 // likelihood. Costs n^2 a site to extend, n^2 to ask for a variance, n for a mean.
 class GaussianProcess {
  public:
   GaussianProcess(const Encoding& encoding, std::size_t earlier_runs);
 
   std::size_t size() const { return known_; }  // sites with a value
+  // Of Student's t distribution, which a value has where its variance had to be estimated. Variance
+  // and weights come from the same values, so they have half as many as there are values: with few
+  // of them no config is out of the question.
+  int freedom() const;
   const KernelWeights& weights() const { return weights_; }
   void set_weights(KernelWeights weights);  // forgets all sites
 
@@ -45,6 +52,9 @@ class GaussianProcess {
   void append(const Site& site, double value);
   // Logarithm of the marginal likelihood, but for a constant.
   double solve();
+  // Gives the sites other values, in the order in which they were taken, and solves: cheap, as the
+  // covariances stay.
+  double set_values(std::vector<double> values);
 
   // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
   // they are, variances near it shrink. For a batch whose results are not there yet ("kriging
@@ -81,6 +91,7 @@ class GaussianProcess {
   std::vector<float> slope_, step_;  // exp of the weights, 0 where off
   std::vector<float> trust_;
   std::vector<std::size_t> active_;              // dimensions that count
+  std::size_t genes_ = 0;                        // of them
   std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites in rows
   std::vector<std::vector<float>> earlier_;      // an earlier run each
   std::vector<double> factor_;                   // Cholesky's L, row after row

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,16 +21,30 @@ KernelWeights initial_weights(const Encoding& encoding, std::size_t earlier_runs
 void learn_weights(GaussianProcess& process, const Encoding& encoding, std::span<const Site> sites,
                    std::span<const double> values, int steps, Random& random);
 
+// How a process reads the values told: x above the lowest one as unit * log(1 + x / unit). Order and
+// small differences are kept; how bad the bad ones are counts the less, the smaller the unit is.
+// Nothing: as told.
+struct Reading {
+  std::optional<double> unit;
+
+  double operator()(double value, double lowest) const;
+  // Logarithm of the derivative: what a likelihood of read values lacks to be one of values told.
+  double log_slope(double value, double lowest) const;
+};
+
 // A Gaussian process that keeps up with a growing list of observations. A pure function of its seed
 // and what it was told.
 class Regression {
  public:
-  // `encoding` must outlive it. `earlier_runs` is how many of them each Site told brings.
-  Regression(const Encoding& encoding, std::size_t earlier_runs, std::uint64_t seed);
+  // `encoding` must outlive it. `earlier_runs` is how many of them each Site told brings. With
+  // `choose_reading` the process has values in the likeliest reading, once there are enough.
+  Regression(const Encoding& encoding, std::size_t earlier_runs, std::uint64_t seed,
+             bool choose_reading = false);
 
   void tell(Site site, double value);
   std::size_t told() const { return values_.size(); }
   double lowest() const { return lowest_; }  // value told; infinite before the first
+  const Reading& reading() const { return reading_; }
 
   // Takes in what was told since; call before asking the process. Learns the weights anew, in
   // `steps`, whenever the observations have grown by a fifth.
@@ -43,7 +58,10 @@ class Regression {
   // lowest values and the rest drawn from the others.
   std::vector<std::size_t> choose(std::size_t most);
   void learn(int steps);
+  void learn_reading(const std::vector<std::size_t>& positions);
   void condition();
+  // Of the observations at these positions, as they are read.
+  std::vector<double> values_at(const std::vector<std::size_t>& positions) const;
 
   const Encoding* encoding_;
   Random random_;
@@ -51,8 +69,11 @@ class Regression {
   std::vector<Site> sites_;
   std::vector<double> values_;
   double lowest_;
-  std::size_t learned_at_ = 0;  // observations when the weights were learned
-  std::size_t taken_in_ = 0;    // observations that the process has seen or passed over
+  bool choose_reading_;
+  Reading reading_;
+  std::vector<std::size_t> held_;  // positions of the observations that the process has, in order
+  std::size_t learned_at_ = 0;     // observations when the weights were learned
+  std::size_t taken_in_ = 0;       // observations that the process has seen or passed over
 };
 
 }  // namespace fa_tune::search

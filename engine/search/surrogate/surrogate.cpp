@@ -27,7 +27,7 @@ Surrogate::Surrogate(const space::Space& space, const std::vector<PriorTrials>& 
       times_(encoding_, 0, derive_seed(seed, "times")),
       failures_(encoding_, 0, derive_seed(seed, "refusals")) {
   for (const PriorTrials& run : earlier) learn_earlier(space, run, seed);
-  times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"));
+  times_ = Regression(encoding_, earlier_.size(), derive_seed(seed, "times"), true);
 }
 
 void Surrogate::learn_earlier(const space::Space& space, const PriorTrials& run,

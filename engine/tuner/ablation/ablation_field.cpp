@@ -42,7 +42,8 @@ AblationField::AblationField(const TuningTask& task, device::Device& device,
       pool_(pool),
       say_(std::move(say)),
       truth_(*task.problem),
-      compile_stage_(task, device, pool, cases_of_trials(*task.problem, device, TrialSeeds::of(seed))),
+      compile_stage_(task, device, pool,
+                     cases_of_trials(*task.problem, device, TrialSeeds::of(seed))),
       gate_and_screen_(task, device, truth_, TrialSeeds::of(seed)) {}
 
 void AblationField::check(const std::vector<Config>& configs) {

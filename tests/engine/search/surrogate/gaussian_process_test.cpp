@@ -39,16 +39,23 @@ struct Textbook {
   KernelWeights weights;
 
   long double kernel(const Site& a, const Site& b) const {
-    long double squares = 0;
+    long double squares = 0, alone = 0;
+    int genes = 0;
     for (std::size_t d = 0; d < a.point.size(); ++d) {
       const long double apart = static_cast<long double>(a.point[d]) - b.point[d];
+      long double part = 0;
       if (weights.slope[d] > KernelWeights::kOff)
-        squares += std::exp(static_cast<long double>(weights.slope[d])) * apart * apart;
+        part += std::exp(static_cast<long double>(weights.slope[d])) * apart * apart;
       if (weights.step[d] > KernelWeights::kOff && a.point[d] != b.point[d])
-        squares += std::exp(static_cast<long double>(weights.step[d]));
+        part += std::exp(static_cast<long double>(weights.step[d]));
+      squares += part;
+      if (encoding.dimensions()[d].product) continue;
+      alone += 1 / (1 + part);
+      ++genes;
     }
     const long double r = std::sqrt(5 * squares);
-    long double sum = (1 + r + r * r / 3) * std::exp(-r);
+    constexpr long double share = KernelWeights::kAlone;
+    long double sum = (1 - share) * (1 + r + r * r / 3) * std::exp(-r) + share * alone / genes;
     for (std::size_t j = 0; j < weights.trust.size(); ++j)
       sum += std::exp(static_cast<long double>(weights.trust[j])) * a.earlier[j] * b.earlier[j];
     return sum;
@@ -244,6 +251,21 @@ TEST_CASE("learning finds which genes matter, and predicts what it has not seen"
   for (std::size_t gene = 2; gene < 5; ++gene)
     CHECK(process.weights().step[gene] + process.weights().slope[gene] <
           process.weights().step[0] + process.weights().slope[0]);
+}
+
+TEST_CASE("degrees of freedom are half of the values, and never too few for a variance") {
+  const Space space = grid(3, 8);
+  const Encoding encoding(space);
+  Random random(4);
+  GaussianProcess process(encoding, 0);
+  process.set_weights(initial_weights(encoding, 0));
+  CHECK(process.freedom() == 3);
+  for (const Site& site : sites_of(space, encoding, 30, random))
+    process.append(site, random.normal());
+  process.solve();
+  CHECK(process.freedom() == 15);
+  process.believe(sites_of(space, encoding, 1, random)[0]);
+  CHECK(process.freedom() == 15);
 }
 
 TEST_CASE("values that are all the same are no trouble") {
