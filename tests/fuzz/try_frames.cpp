@@ -84,7 +84,8 @@ std::vector<worker::message::Request> sample_requests() {
                                 {{BufferHandle{3}, 64, 128}}},
           worker::message::Energy{},
           worker::message::Fill{sample_changes().fills},
-          worker::message::Incumbent{12.5}};
+          worker::message::Incumbent{12.5},
+          worker::message::Offload{"work"}};
 }
 
 std::vector<worker::message::Answer> sample_answers() {
@@ -102,7 +103,8 @@ std::vector<worker::message::Answer> sample_answers() {
           worker::message::Failed{worker::message::Failed::Whose::machine, "why"},
           sample_compiled(),
           CompileFailure{"error", "log", false},
-          worker::message::Joules{true, 12.5}};
+          worker::message::Joules{true, 12.5},
+          worker::message::Offloaded{"found", {{FaultKind::died, "why"}}, true}};
 }
 
 std::vector<node::message::Message> sample_node_messages() {

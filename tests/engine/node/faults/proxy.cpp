@@ -294,6 +294,10 @@ void Proxy::pass_frames(int node_socket, int engine_socket, const std::stop_toke
       if (talk.hushed_node || talk.hushed_engine) break;
       talk.cut();
     }
+    // The node may have ended first, and this direction with it.
+    if (from == Side::engine && talk.spoilt && happened_ && !talk.hushed_node &&
+        !talk.hushed_engine)
+      noticed_ = true;
   };
   std::jthread other([&] { pump(Side::engine); });
   pump(Side::node);
