@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 #include <fmt/core.h>
@@ -58,7 +57,8 @@ SearchLoop::SearchLoop(const SearchParts& parts, std::int64_t run, BatchPolicy p
           parts.task, *parts.devices.front(), parts.pool,
           cases_of_trials(*parts.task.problem, *parts.devices.front(), TrialSeeds::of(seed))),
       seeds_(TrialSeeds::of(seed)),
-      executor_({}, parts.queue) {
+      executor_({}, parts.queue),
+      strategy_(parts.strategy, parts.queue) {
   for (device::Device* device : parts.devices) add_device(*device);
 }
 
@@ -111,7 +111,7 @@ void SearchLoop::run() {
       if (!has_more() || !wait_for_device()) break;
       continue;
     }
-    if (executor_.under_way() == 0 && !awaits_compiler && !asking()) break;
+    if (executor_.under_way() == 0 && !awaits_compiler && !strategy_.busy()) break;
     parts_.listener.on_wait(executor_.under_way() > 0 ? "the device"
                             : awaits_compiler         ? "compilers"
                                                       : "the strategy");
@@ -120,7 +120,9 @@ void SearchLoop::run() {
   // What was compiled ahead and is not needed is not to keep the finals waiting.
   parts_.pool.cancel_waiting();
   executor_.stop();
-  if (asking()) asking_.wait();
+  strategy_.wait();
+  // What was left there is about this loop, which may be gone when the next one looks.
+  parts_.queue.drop();
   interrupted_ = parts_.stop && has_more();
   breakdown_.wall_s = watch_.milliseconds() / 1000;
   breakdown_.jobs = parts_.options.jobs;
@@ -153,7 +155,7 @@ bool SearchLoop::advance() {
   for (Entry* entry : std::exchange(begun_, {})) executor_.submit(job(*entry));
   // Where no device is left nothing is asked for, and so nothing told: who waits for one and goes on
   // must come to the same. Nor is it while a generation is asked for that is to know nothing of it.
-  if (!asking() && !generations_.empty() && told_.size() == generations_.front() &&
+  if (!strategy_.busy() && !generations_.empty() && told_.size() == generations_.front() &&
       executor_.alive() > 0) {
     tell_generation();
     any = true;
@@ -184,39 +186,19 @@ bool SearchLoop::wants_generation() const {
 // One step towards another generation. A proposer hears of each trial as it is recorded, so nothing
 // may be recorded while it is asked.
 bool SearchLoop::ask() {
-  if (asking()) {
-    if (asking_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-    Asked asked = asking_.get();
-    breakdown_.search_s += asked.seconds;
-    if (asked.wanted) take_proposals(std::move(asked.proposals));
+  if (strategy_.busy()) {
+    auto asked = strategy_.take();
+    if (!asked) return false;
+    breakdown_.search_s += asked->seconds;
+    if (asked->proposals) take_proposals(std::move(*asked->proposals));
     return true;
   }
   if (!wants_generation()) return false;
   if (parts_.proposer == nullptr)
-    begin_to_ask({});
+    strategy_.begin({}, policy_.generation);
   else
     take_proposals(ask_proposer());
   return true;
-}
-
-void SearchLoop::begin_to_ask(std::vector<search::Evaluation> told) {
-  std::promise<Asked> promise;
-  asking_ = promise.get_future();
-  asker_ = std::jthread([this, wanted = wants_generation(), news = std::move(told),
-                         done = std::move(promise)]() mutable {
-    try {
-      const Stopwatch watch;
-      Asked asked;
-      for (const search::Evaluation& each : news) parts_.strategy.tell(each);
-      asked.wanted = wanted;
-      if (wanted) asked.proposals = parts_.strategy.ask(policy_.generation);
-      asked.seconds = watch.milliseconds() / 1000;
-      done.set_value(std::move(asked));
-    } catch (...) {
-      done.set_exception(std::current_exception());
-    }
-    parts_.queue.wake();
-  });
 }
 
 // In full even where the budget ends within: a run resumed with more of it must get the same
@@ -437,7 +419,8 @@ void SearchLoop::tell_generation() {
   generations_.pop_front();
   std::vector<search::Evaluation> told = std::exchange(told_, {});
   if (parts_.proposer == nullptr) {
-    begin_to_ask(std::move(told));
+    strategy_.begin(std::move(told),
+                    wants_generation() ? std::optional(policy_.generation) : std::nullopt);
   } else {
     const Adding adding(breakdown_.search_s);
     for (const search::Evaluation& each : told) parts_.strategy.tell(each);

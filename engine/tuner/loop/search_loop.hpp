@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/device/device_supply.hpp"
@@ -20,6 +18,7 @@
 #include "engine/tuner/loop/device_executor.hpp"
 #include "engine/tuner/loop/device_roster.hpp"
 #include "engine/tuner/loop/evolve_options.hpp"
+#include "engine/tuner/loop/strategy_thread.hpp"
 #include "engine/tuner/loop/trial_log.hpp"
 #include "engine/tuner/offload/device_stages.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
@@ -46,8 +45,7 @@ struct SearchParts {
 };
 
 // The search of one run. Proposals are asked for, compiled, recorded and told in the order of their
-// numbers, on the thread that calls run(); the strategy has one of its own, as a model of many trials
-// takes as long as all else. Between the compile stage and the record, the executor
+// numbers, on the thread that calls run(); the strategy has one of its own. Between the compile stage and the record, the executor
 // gates and times each one on a device that is free. While one takes long to compile, those behind
 // it that are ready go to the devices early; should it then turn out to be their twin, they are
 // duplicates all the same. The result depends on neither compilers nor
@@ -95,7 +93,6 @@ class SearchLoop {
   bool together(const Step& step);
   bool wants_generation() const;
   bool ask();
-  void begin_to_ask(std::vector<search::Evaluation> told);
   void take_proposals(std::vector<search::Proposal> proposals);
   bool take_compiled();
   bool compile_next();
@@ -120,8 +117,6 @@ class SearchLoop {
   bool time_left() const { return !parts_.options.seconds || seconds() < *parts_.options.seconds; }
   // Whether this trial may still be begun.
   bool within_budget(std::uint64_t number) const;
-  // The strategy is being told or asked.
-  bool asking() const { return asking_.valid(); }
   bool ending() const { return parts_.stop || !trouble_.empty() || executor_.alive() == 0; }
 
   SearchParts parts_;
@@ -139,12 +134,6 @@ class SearchLoop {
   std::vector<std::string> device_names_;
   std::mutex stages_mutex_;  // guards stages_, not what it has
   std::vector<std::unique_ptr<DeviceStages>> stages_;
-  struct Asked {
-    std::vector<search::Proposal> proposals;
-    bool wanted = false;  // else it was told alone
-    double seconds = 0;
-  };
-  std::future<Asked> asking_;
   std::uint64_t asked_ = 0;
   bool used_up_ = false;                  // the space is, or the proposer was interrupted
   std::deque<Entry> entries_;             // asked for and not recorded, by number
@@ -156,8 +145,8 @@ class SearchLoop {
   bool interrupted_ = false;
   std::string trouble_;
   Breakdown breakdown_;
-  DeviceExecutor executor_;  // its threads end before all else does, but for
-  std::jthread asker_;       // the strategy's
+  DeviceExecutor executor_;  // last, with the strategy's thread: theirs end before all else does
+  StrategyThread strategy_;
 };
 
 }  // namespace fa_tune::tuner

@@ -27,6 +27,9 @@ class TaskQueue {
   // The same, but it waits no longer than this.
   void run_pending(std::chrono::milliseconds most);
 
+  // The owner has no use for what is there.
+  void drop() { tasks_.take_all(); }
+
   // Milliseconds up to now in which the owner did not wait in run_pending(). Any thread may ask.
   double busy_ms() const;
 

@@ -32,6 +32,12 @@ TEST_CASE("what a task throws comes out, and what is behind it stays") {
   CHECK_FALSE(done);
   queue.run_pending();
   CHECK(done);
+  done = false;
+  queue.post([&] { done = true; });
+  queue.drop();
+  queue.wake();
+  queue.run_pending();
+  CHECK_FALSE(done);
 }
 
 TEST_CASE("waiting at a queue is not being busy") {
