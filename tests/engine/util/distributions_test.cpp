@@ -1,6 +1,7 @@
 #include "engine/util/distributions.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 
 #include <doctest/doctest.h>

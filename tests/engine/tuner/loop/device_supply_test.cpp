@@ -69,7 +69,10 @@ class Mortal : public ForwardingDevice {
 
  private:
   void ask() {
-    if (left_ > 0 && --left_ == 0 && on_end_) on_end_();
+    if (left_ > 0) {
+      --left_;
+      if (left_ == 0 && on_end_) on_end_();
+    }
     if (left_ <= 0) throw DeviceGone("its machine is gone");
   }
 
@@ -104,17 +107,17 @@ class Machines final : public DeviceSupply {
     const std::lock_guard lock(mutex_);
     wake_ = std::move(wake);
   }
-  std::chrono::milliseconds patience() const override { return patience_; }
+  std::chrono::milliseconds patience() const override { return waits; }
   std::string awaited() const override { return "a machine"; }
 
-  std::chrono::milliseconds patience_{60'000};
-  bool replaces_ = true;
+  std::chrono::milliseconds waits{60'000};
+  bool replaces = true;
 
  private:
   void on_death() {
     ++died_;
     --deaths_;
-    if (replaces_) bring();
+    if (replaces) bring();
   }
 
   std::atomic<int> deaths_;
@@ -181,8 +184,8 @@ TEST_CASE("a machine that comes late takes its part") {
 
 TEST_CASE("a run that no machine is left for, and none comes, goes on later") {
   Machines machines(1, [] { return 300; });
-  machines.replaces_ = false;
-  machines.patience_ = std::chrono::milliseconds(50);
+  machines.replaces = false;
+  machines.waits = std::chrono::milliseconds(50);
   ScratchStore kept;
   const EvolveResult result = search(kept.store, {&machines.add()}, &machines);
   CHECK(result.device_lost);

@@ -38,18 +38,18 @@ class Beside final : public ForwardingDevice {
 
   bool offloads() const override { return true; }
   std::expected<std::string, Fault> offload(const std::string& work) override {
-    ++offloaded_;
-    if (!answer_.empty()) return answer_;
+    ++offloaded;
+    if (!answer_given.empty()) return answer_given;
     return service_->answer(work);
   }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
-    ++loads_;
+    ++loads;
     return ForwardingDevice::load(image);
   }
 
-  int offloaded_ = 0;
-  int loads_ = 0;
-  std::string answer_;  // of a liar
+  int offloaded = 0;
+  int loads = 0;
+  std::string answer_given;  // of a liar
 
  private:
   std::unique_ptr<OffloadService> service_;
@@ -77,13 +77,13 @@ TEST_CASE("offload: a search is the same, and asks nothing else of the device") 
                  [](const auto&...) { return toy_problem(); });
   Beside device(toy(), host);
   CHECK(search(toy(), *compiler, device, 40, false) == expected);
-  CHECK(device.loads_ == 0);
-  CHECK(device.offloaded_ > 10);
+  CHECK(device.loads == 0);
+  CHECK(device.offloaded > 10);
   CHECK(opened == 0);
   // Finals are the device's, as everywhere.
   const auto whole = search(toy(), *compiler, *alone, 10);
   CHECK(search(toy(), *compiler, device, 10) == whole);
-  CHECK(device.loads_ > 0);
+  CHECK(device.loads > 0);
 }
 
 TEST_CASE("offload: a reference kernel is compiled by the engine and run beside the device") {
@@ -97,9 +97,9 @@ TEST_CASE("offload: a reference kernel is compiled by the engine and run beside 
   Beside first(task, host);
   CHECK(search(task, compiler, first, 4, false) == expected);
   CHECK(opened == "emulator:l4");
-  const int asked = first.offloaded_;
+  const int asked = first.offloaded;
   CHECK(asked > 4);
-  CHECK(first.loads_ == 1);  // the plain kernel, which is timed before the search
+  CHECK(first.loads == 1);  // the plain kernel, which is timed before the search
 }
 
 TEST_CASE("offload: where data are in files of this machine's, trials are not offloaded") {
@@ -112,7 +112,7 @@ TEST_CASE("offload: where data are in files of this machine's, trials are not of
   TrialHost host([&](const std::string&) { return emulator(task); });
   Beside device(task, host);
   CHECK(search(task, cached_nvrtc(), device, 2, false).size() == 2);
-  CHECK(device.offloaded_ == 0);
+  CHECK(device.offloaded == 0);
 }
 
 TEST_CASE("offload: answers that make no sense end the run with one line") {
@@ -120,7 +120,7 @@ TEST_CASE("offload: answers that make no sense end the run with one line") {
   TrialHost host([&](const std::string&) { return emulator(toy()); },
                  [](const auto&...) { return toy_problem(); });
   Beside device(toy(), host);
-  device.answer_ = "nonsense";
+  device.answer_given = "nonsense";
   CHECK_THROWS_WITH_AS(search(toy(), *compiler, device, 4, false),
                        "emulator:l4 answered with bytes that are no findings", MachineError);
 }
