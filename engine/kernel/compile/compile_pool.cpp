@@ -29,9 +29,10 @@ struct CompilePool::State {
   }
 
   void push(std::packaged_task<CompileOutcome()> task) {
-    waiting.push(std::move(task));
     const std::lock_guard lock(mutex);
+    // Counted before a thread can be done with it.
     ++unfinished;
+    waiting.push(std::move(task));
     add_threads();
   }
 

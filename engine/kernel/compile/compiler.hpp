@@ -64,9 +64,9 @@ std::unique_ptr<Compiler> with_cache(std::shared_ptr<Compiler> inner,
                                      const std::filesystem::path& folder);
 
 // Compiles on at most `threads` threads (or one), which are begun as they are needed, in the order
-// asked. Its destructor drops what has
-// not begun, whose futures then throw std::future_error (broken promise), and waits for what has.
-// What a compiler throws comes out of the future. The compiler must outlive the pool.
+// asked. Its destructor drops what has not begun, whose futures then throw std::future_error (broken
+// promise), and waits for what has. What a compiler throws comes out of the future. The compiler
+// must outlive the pool.
 class CompilePool {
  public:
   // `finished` is called, on the pool's threads, whenever a future has become ready.

@@ -30,8 +30,9 @@ constexpr std::size_t kClimbers = 16;
 constexpr int kAttempts = 40;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
-// Where others are under way, of so many random configs the one is tried that is least like those
-// asked before, as long as these are no more than so many: the first models know nothing else. With
+// Where others are under way, of this number of random configs the one is tried that is least like
+// those asked before, as long as fewer than kSpreadTrials were asked: the first models know nothing
+// else. With
 // one under way they are few, and better random (tools/bench/results/search).
 constexpr int kSpreadDraws = 16;
 constexpr std::size_t kSpreadTrials = 64;

@@ -80,7 +80,7 @@ class GaussianProcess {
  private:
   void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
   double own_covariance(const Site& site) const;
-  // Extends the projection to so many sites; what they leave of the site's own covariance.
+  // Extends the projection to `rows` sites; what these leave of the site's own covariance.
   double left_of(const Site& site, Posterior& posterior, std::size_t rows) const;
   void take(const Site& site);
   void keep_rows(std::size_t count);

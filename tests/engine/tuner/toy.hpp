@@ -36,7 +36,7 @@ struct ScratchStore {
   db::Store store{folder / "a.db", db::Store::Mode::write};
 };
 
-// A search of the toy with so many trials and its finals.
+// A search of the toy with that number of trials, and its finals.
 tuner::EvolveOptions toy_options(int trials);
 tuner::EvolveResult search_toy(db::Store& store, const std::vector<device::Device*>& devices,
                                const tuner::EvolveOptions& options,
