@@ -57,9 +57,10 @@ class Compiler {
 };
 
 // Remembers outcomes, failures too, on disk under `folder` by SHA-256 of (source, arch, kind,
-// options, version). Of equal requests at the same time the first alone is compiled. Entries are written whole and checked when read; a damaged one is compiled
-// anew. Several processes may share a folder. A folder that cannot be written costs time, not the
-// outcome: it is said once on standard error.
+// options, version). Of equal requests at the same time the first alone is compiled. Entries are
+// written whole and checked when read; a damaged one is compiled anew. Several processes may share a
+// folder. A folder that cannot be written costs time, not the outcome: it is said once on standard
+// error.
 std::unique_ptr<Compiler> with_cache(std::shared_ptr<Compiler> inner,
                                      const std::filesystem::path& folder);
 

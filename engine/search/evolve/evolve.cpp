@@ -32,8 +32,7 @@ constexpr int kAttempts = 40;
 constexpr int kDraws = 32;
 // Where others are under way, of this number of random configs the one is tried that is least like
 // those asked before, as long as fewer than kSpreadTrials were asked: the first models know nothing
-// else. With
-// one under way they are few, and better random (tools/bench/results/search).
+// else. With one under way they are few, and better random (tools/bench/results/search).
 constexpr int kSpreadDraws = 16;
 constexpr std::size_t kSpreadTrials = 64;
 // Of the trials under way, those asked for last from which the model is to learn nothing more, and

@@ -32,7 +32,7 @@ double bowl(const Genome& genome) {
 }
 
 // What a regression says of configs that it was not told, in root mean squares of how far it is
-// off from the bowl, after so many trials whose values are `slow` of the bowl's.
+// off from the bowl, after that number of trials whose values are `slow` of the bowl's.
 struct Learned {
   Reading reading;
   double off = 0;
