@@ -1,5 +1,7 @@
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -84,6 +86,23 @@ TEST_CASE("pool: more threads can join, and what waits is theirs") {
   pool.grow(2);
   compiler.wait_until_asked(2);  // would hang with one thread
   pool.grow(1);
+  compiler.release();
+  CHECK(first.get().has_value());
+  CHECK(second.get().has_value());
+}
+
+TEST_CASE("pool: threads are begun as they are needed") {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  GatedCompiler compiler;
+  const auto before = threads();
+  CompilePool pool(compiler, 100);
+  CHECK(threads() == before);
+  auto first = pool.submit(pool_request("wait"));
+  auto second = pool.submit(pool_request("wait"));
+  compiler.wait_until_asked(2);
+  CHECK(threads() == before + 2);
   compiler.release();
   CHECK(first.get().has_value());
   CHECK(second.get().has_value());
