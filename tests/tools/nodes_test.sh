@@ -38,6 +38,7 @@ listen two "${small[@]}"
 lend n1 --device emulator:l4
 first=$lent
 lend n2 --device emulator:l4
+until_said two 'n2/emulator:l4 has come'
 until_trials two.db 4
 kill -KILL "$lent"
 until_trials two.db 8
@@ -99,6 +100,7 @@ lend n1 --device emulator:l4 --wait 1
 short=$lent
 lend n2 --device emulator:l4 --wait 100
 long=$lent
+for each in n1 n2; do until_said killed "$each/emulator:l4 has come"; done
 until_trials killed.db 6
 kill -KILL "$engine"
 wait "$engine" || true
@@ -106,12 +108,13 @@ status_of "$short"
 check 'engine killed: a node ends when it has waited' equal "$status" 3
 check 'engine killed: and says so' contains n1.err "the engine at $where is gone"
 check 'engine killed: another waits' kill -0 "$long"
-"$program" evolve --db killed.db --resume 1 --no-finals --listen "$where" --key key >killed.out 2>killed.err &
+"$program" evolve --db killed.db --resume 1 --no-finals --listen "$where" --key key >resumed.out 2>resumed.err &
 engine=$!
 all+=("$engine")
+until_said resumed 'n2/emulator:l4 has come'
 lend n3 --device emulator:l4
 status_of "$engine"
-check "engine killed: resumed with nodes it succeeds (its words: $(tail -n 1 killed.err))" equal "$status" 0
+check "engine killed: resumed with nodes it succeeds (its words: $(tail -n 1 resumed.err))" equal "$status" 0
 check 'engine killed: the same trials' equal "$(fingerprint killed.db)" "$expected"
 for each in "$long" "$lent"; do
   status_of "$each"
@@ -120,12 +123,12 @@ done
 
 # Nodes that the search starts itself.
 try "$program" evolve "${small[@]}" --db started.db --listen 127.0.0.1:0 --key key \
-  --nodes "'$program' node --device emulator:l4*2 --name s1"
+  --nodes "'$program' node --device emulator:l4*2 --name s1-$$"
 check "started: succeeds (its words: $(tail -n 1 "$err"))" equal "$status" 0
 check 'started: the same trials' equal "$(fingerprint started.db)" "$expected"
-check 'started: by both devices' equal "$(devices started.db)" 's1/emulator:l4 s1/emulator:l4#2'
-check 'started: what they say is told' contains "$err" ': node s1 serves the engine at 127.0.0.1:'
-check 'started: none is left' is_not pgrep -f -- "node --device emulator:l4.2 --name s1"
+check 'started: by both devices' equal "$(devices started.db)" "s1-$$/emulator:l4 s1-$$/emulator:l4#2"
+check 'started: what they say is told' contains "$err" ": node s1-$$ serves the engine at 127.0.0.1:"
+check 'started: none is left' is_not pgrep -f -- "node --device emulator:l4.2 --name s1-$$"
 # The command of a node as words, and as text for a shell.
 try "$program" evolve "${small[@]}" --db words.db --listen 127.0.0.1:0 --key 'a key' --node-device emulator:l4 \
   --nodes 'env {} --name s2'
@@ -139,13 +142,13 @@ try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key --n
 check '--node-device without --nodes: refused' equal "$status" 2
 
 # Ended before a node has come: so is what was to start it.
-listen ended "${small[@]}" --nodes "sh -c 'sleep 1234.5'"
-for ((i = 0; i < 600; ++i)); do ! pgrep -f '^sleep 1234.5' >/dev/null || break; sleep 0.1; done
-check 'ended: it waits' test -n "$(pgrep -f '^sleep 1234.5')"
+listen ended "${small[@]}" --nodes "sh -c 'sleep 1234.$$'"
+for ((i = 0; i < 600; ++i)); do ! pgrep -f "^sleep 1234.$$" >/dev/null || break; sleep 0.1; done
+check 'ended: it waits' test -n "$(pgrep -f "^sleep 1234.$$")"
 kill -TERM "$engine"
 status_of "$engine"
 check 'ended: ends with 130' equal "$status" 130
-check 'ended: none is left' is_not pgrep -f '^sleep 1234.5'
+check 'ended: none is left' is_not pgrep -f "^sleep 1234.$$"
 check 'ended: and no database' is_not test -e ended.db
 
 try "$program" evolve "${small[@]}" --db x.db --listen 127.0.0.1:0 --key key \
