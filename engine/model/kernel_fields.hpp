@@ -14,8 +14,12 @@ void fields(auto& archive, KernelResources& resources) {
           resources.stack_bytes, resources.static_shared_bytes);
 }
 void fields(auto& archive, KernelEntry& entry) { archive(entry.kernel, entry.resources); }
+void fields(auto& archive, MachineInstruction& instruction) {
+  archive(instruction.low, instruction.high, instruction.ptx_line);
+}
 void fields(auto& archive, KernelImage& image) {
-  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources, image.more);
+  archive(image.kind, image.arch, image.kernel, image.bytes, image.resources, image.more,
+          image.machine_code);
 }
 
 void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }

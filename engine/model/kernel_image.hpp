@@ -137,6 +137,13 @@ struct KernelEntry {
   KernelResources resources;
 };
 
+// One instruction of the machine code that ptxas makes of PTX.
+struct MachineInstruction {
+  std::uint64_t low = 0;  // its 128 bits
+  std::uint64_t high = 0;
+  std::uint32_t ptx_line = 0;  // of the PTX it was made from; 0: unknown
+};
+
 // A compiled kernel, ready to be loaded, or several of one source.
 struct KernelImage {
   BinaryKind kind = BinaryKind::cubin;
@@ -145,6 +152,9 @@ struct KernelImage {
   std::string bytes;   // a cubin or PTX text
   KernelResources resources;
   std::vector<KernelEntry> more = {};  // the entries behind the first
+  // Of PTX, by entry: what a GPU of `arch` would execute, for a time to be predicted from. Empty
+  // where it is not known.
+  std::vector<std::vector<MachineInstruction>> machine_code = {};
 
   std::size_t entries() const { return 1 + more.size(); }
   // 0 is the first.

@@ -77,6 +77,9 @@ class EmulatorDevice final : public Device {
         forget(entries);
         return refuse(kind_of(program.error().kind), program.error().message);
       }
+      if (i < image.machine_code.size())
+        for (const MachineInstruction& each : image.machine_code[i])
+          program->machine_code.push_back({each.low, each.high, each.ptx_line});
       entries.push_back({std::move(*program), entry.resources});
     }
     const auto handle = static_cast<KernelHandle>(++last_handle_);

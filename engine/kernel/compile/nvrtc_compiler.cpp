@@ -10,6 +10,7 @@
 #include "engine/kernel/compile/compiler_log.hpp"
 #include "engine/kernel/compile/global_state_check.hpp"
 #include "engine/kernel/compile/located_error.hpp"
+#include "engine/kernel/compile/machine_code.hpp"
 #include "engine/kernel/compile/nvrtc_library.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/hash.hpp"
@@ -125,6 +126,12 @@ class NvrtcCompiler final : public Compiler {
   std::string headers_;
 };
 
+// With it the machine code says which line of the PTX each instruction was made from.
+const std::string kLineInfo = "--generate-line-info";
+bool asks_for_lines(const CompileRequest& request) {
+  return std::ranges::find(request.options, kLineInfo) != request.options.end();
+}
+
 bool includes_any(const std::string& text) { return text.contains("include"); }
 
 // With a real architecture NVRTC makes machine code and keeps the PTX on the way, so that one
@@ -137,6 +144,7 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request,
   if (library_.major >= 13) list.emplace_back("--no-source-include");
   if (with_headers) list.insert(list.end(), includes_.begin(), includes_.end());
   list.insert(list.end(), request.options.begin(), request.options.end());
+  if (request.kind == BinaryKind::ptx && !asks_for_lines(request)) list.push_back(kLineInfo);
   return list;
 }
 
@@ -224,12 +232,25 @@ CompileOutcome NvrtcCompiler::attempt(const CompileRequest& request, bool all_ma
     machine_code += *of_entry;
   }
   if (names.size() > 1) machine_code = sha256(machine_code);
-  const std::string ptx = program.ptx();
-  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin : ptx;
+  PlainPtx ptx = without_line_info(program.ptx());
+  if (request.kind == BinaryKind::ptx) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      auto code = read_machine_code(cubin, compiled.image.entry(i).kernel);
+      if (!code) code.emplace();  // then a time is predicted from PTX alone
+      if (!asks_for_lines(request))
+        for (MachineInstruction& each : *code)
+          each.ptx_line = each.ptx_line < ptx.line.size() ? ptx.line[each.ptx_line] : 0;
+      compiled.image.machine_code.push_back(std::move(*code));
+    }
+  }
+  const auto variables = persistent_variables(ptx.text, cubin);
+  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin
+                         : asks_for_lines(request)         ? program.ptx()
+                                                           : std::move(ptx.text);
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
-  if (const auto variables = persistent_variables(ptx, cubin))
+  if (variables)
     compiled.warnings.push_back(keeps_state_warning(*variables));
   compiled.milliseconds = watch.milliseconds();
   return compiled;

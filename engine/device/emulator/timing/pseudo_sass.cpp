@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/device/emulator/timing/sass_blocks.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
@@ -213,7 +215,7 @@ class BlockMaker {
     }
     for (const std::size_t i : order) {
       Step step;
-      step.op = block.begin + static_cast<std::uint32_t>(i);
+      step.op = step.place = step.cost = block.begin + static_cast<std::uint32_t>(i);
       step.inputs_begin = static_cast<std::uint32_t>(block.inputs.size());
       for (const std::int32_t input : inputs_[i]) {
         block.inputs.push_back(input < 0 ? input : place[static_cast<std::size_t>(input)]);
@@ -245,10 +247,13 @@ class BlockMaker {
 
 }  // namespace
 
-MachineCode make_machine_code(const Program& program, const DeviceProfile& profile) {
+MachineCode make_machine_code(const Program& program, const DeviceProfile& profile,
+                              const Record& record) {
   MachineCode code;
   code.costs = translate(program, profile);
+  for (const Cost& cost : code.costs) code.issues.push_back(cost.issues);
   BlockMaker(program, code).run();
+  if (!program.machine_code.empty() && getenv("NO_SASS") == nullptr) use_machine_code(program, profile, record, code);
   return code;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/target/profile.hpp"
+#include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 
@@ -61,12 +63,27 @@ struct Cost {
 // The cost of every instruction of a program, as ptxas may be expected to translate it: which ones
 // vanish is said at the top of ptx_cost.cpp. Rates and latencies come from the profile.
 std::vector<Cost> translate(const Program& program, const DeviceProfile& profile);
+// What each costs by itself: nothing vanishes.
+std::vector<Cost> translate_each(const Program& program, const DeviceProfile& profile);
 
-// One instruction of a block in the order that ptxas may be expected to give it.
+inline constexpr std::uint8_t kBarriers = 6;  // that a warp's machine code waits for results with
+
+// One instruction of a block: one of the machine code, or one of the PTX in the order that ptxas
+// may be expected to give it.
 struct Step {
   std::uint32_t op = 0;            // of Program::ops
-  std::uint32_t inputs_begin = 0;  // in MachineBlock::inputs
+  std::uint32_t place = 0;         // that op of the block which it comes with
+  std::uint32_t cost = 0;          // of MachineCode::costs
+  std::uint32_t inputs_begin = 0;  // in MachineBlock::inputs; of the PTX alone
   std::uint32_t inputs_end = 0;
+  // Of the machine code alone: its control code (sass.hpp).
+  bool is_machine = false;
+  bool acts = true;  // does what `op` does; false: it takes time alone
+  std::uint8_t stall = 0;
+  std::uint8_t write_barrier = kBarriers;
+  std::uint8_t read_barrier = kBarriers;
+  std::uint8_t waits = 0;
+  float share = 1;  // of what one execution of `op` moves
 };
 
 // Straight code: entered at its first instruction, left at its last. An input is the number of a
@@ -85,12 +102,17 @@ struct MachineBlock {
 
 // A program as the simulated SM runs it.
 struct MachineCode {
-  std::vector<Cost> costs;  // by instruction of the program
+  std::vector<Cost> costs;  // by instruction of the program; behind them others that steps name
+  std::vector<double> issues;  // machine instructions, by instruction of the program
   std::vector<MachineBlock> blocks;
   std::vector<std::uint32_t> block_of;  // by instruction
   std::uint32_t live_values = 0;
+  double machine_share = 0;  // of the PTX instructions that ran: the machine code of theirs is known
+  std::string unmatched;     // why not of all, at the first place; empty: of all
 };
 
-MachineCode make_machine_code(const Program& program, const DeviceProfile& profile);
+// From the PTX, and from what ptxas made of it where the program has that.
+MachineCode make_machine_code(const Program& program, const DeviceProfile& profile,
+                              const Record& record);
 
 }  // namespace fa_tune::emulator

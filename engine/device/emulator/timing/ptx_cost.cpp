@@ -58,6 +58,11 @@ class Translator {
     for (const std::string& name : program.names) forms_.push_back(form_of(name));
   }
 
+  std::vector<Cost> run_each() {
+    for (std::size_t i = 0; i < costs_.size(); ++i) costs_[i] = plain_cost(i);
+    return std::move(costs_);
+  }
+
   std::vector<Cost> run() {
     find_uses();
     for (std::size_t i = 0; i < costs_.size(); ++i) costs_[i] = plain_cost(i);
@@ -368,6 +373,10 @@ class Translator {
 
 std::vector<Cost> translate(const Program& program, const DeviceProfile& profile) {
   return Translator(program, profile).run();
+}
+
+std::vector<Cost> translate_each(const Program& program, const DeviceProfile& profile) {
+  return Translator(program, profile).run_each();
 }
 
 const char* name_of(Unit unit) {

@@ -18,6 +18,7 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   bulk_writes = {};
   event = 0;
   parked = false;
+  barriers = {};
   passed_ = 0;
   begin = end = 0;
   std::fill(live.begin(), live.end(), Result{});
@@ -44,7 +45,11 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
     if (range < ranges.size()) at = ranges[range].begin;
   }
   if (range >= ranges.size()) return false;
+  const bool was_machine = block != nullptr && !block->steps.empty() && block->steps[0].is_machine;
   block = &code.blocks[code.block_of[at]];
+  // Which barrier a value of the PTX would wait for is not known.
+  if (was_machine && !block->steps.empty() && !block->steps[0].is_machine)
+    for (const Result& barrier : barriers) free = std::max(free, barrier.at);
   passed_ += end - begin;
   begin = at;
   end = std::min(block->end, ranges[range].end);
@@ -65,15 +70,22 @@ std::span<const AsyncEvent> SimulatedWarp::events() {
 
 bool SimulatedWarp::find_next(const MachineCode& code) {
   for (;;) {
-    if (block == nullptr || step == block->steps.size()) {
+    while (block == nullptr || step == block->steps.size()) {
       if (!enter_block(code)) return false;
     }
     const Step& candidate = block->steps[step];
-    if (candidate.op < begin || candidate.op >= end) {
+    if (candidate.place < begin || candidate.place >= end) {
       done[step++] = {};
       continue;
     }
     Result latest;
+    if (candidate.is_machine) {
+      for (std::uint8_t i = 0; i < kBarriers; ++i)
+        if ((candidate.waits >> i & 1U) != 0 && barriers[i].at > latest.at) latest = barriers[i];
+      input = latest;
+      next = std::max(free, latest.at);
+      return true;
+    }
     for (std::uint32_t i = candidate.inputs_begin; i < candidate.inputs_end; ++i) {
       const std::int32_t from = block->inputs[i];
       const std::int32_t kept = ~from;
@@ -81,7 +93,7 @@ bool SimulatedWarp::find_next(const MachineCode& code) {
           from >= 0 ? done[static_cast<std::size_t>(from)] : live[static_cast<std::size_t>(kept)];
       if (result.at > latest.at) latest = result;
     }
-    if (code.costs[candidate.op].issues > 0) {
+    if (code.costs[candidate.cost].issues > 0) {
       input = latest;
       next = std::max(free, latest.at);
       return true;

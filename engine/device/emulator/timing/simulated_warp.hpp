@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <limits>
 #include <span>
 #include <vector>
@@ -53,6 +54,7 @@ struct SimulatedWarp {
   double next = kNever;
   std::vector<Result> done;  // by step of the block
   std::vector<Result> live;  // by value that lives across blocks
+  std::array<Result, kBarriers> barriers;  // of the machine code: when each is released
   Groups copies;
   Groups products;        // of wgmma
   Groups bulk_reads;      // of bulk stores: the reading of their sources
@@ -69,6 +71,11 @@ struct SimulatedWarp {
   double instructions_left() const;
   // The events of the instruction at `step`; asked once for each execution.
   std::span<const AsyncEvent> events();
+
+  // The barrier is not released before that.
+  void hold_barrier(std::uint8_t barrier, const Result& until) {
+    if (barrier < kBarriers && until.at > barriers[barrier].at) barriers[barrier] = until;
+  }
 
  private:
   std::uint32_t passed_ = 0;  // kept instructions before `begin`

@@ -20,6 +20,8 @@ constexpr double kPortClocksPerWavefront = 2;
 // Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen
 // is not known: taken to be once between two barriers. Each word, stored or loaded, then costs:
 constexpr double kSpillClocks = 7;
+// From when its unit takes an instruction until that has read its operands. Assumed.
+constexpr double kReadClocks = 8;
 // Clocks of work that may wait before shared memory until issue must wait too.
 constexpr double kMemoryQueue = 48;
 
@@ -105,7 +107,7 @@ class Simulation {
       return;
     }
     const Step& step = warp.block->steps[warp.step];
-    const Cost& cost = code_.costs[step.op];
+    const Cost& cost = code_.costs[step.cost];
     const double scheduler = scheduler_free_[warp.partition];
     // wgmma goes into a queue of its own.
     double unit = cost.role == Role::tensor_async ? 0 : *unit_of(warp, cost);
@@ -122,14 +124,16 @@ class Simulation {
   void wait(Wait cause, double clocks) { waits_[static_cast<std::size_t>(cause)] += clocks; }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
-    scheduler_free_[warp.partition] = at + cost.issues * work_.clocks_per_issue;
+    const double slots = cost.issues * work_.clocks_per_issue;
+    scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;
     instructions_ += 1;
-    warp.free = at + cost.issues * work_.clocks_per_issue;
+    warp.free = at + std::max(slots, static_cast<double>(step.stall));
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
-      const double wavefronts = std::max(per_op_[step.op].wavefronts, 1.0);
+      const double wavefronts =
+          step.acts ? std::max(per_op_[step.op].wavefronts * step.share, 1.0) : 1.0;
       busy *= wavefronts;
       memory_free_ = std::max(memory_free_, at) + busy;
       const double port = std::max(kPortClocks, kPortClocksPerWavefront * busy);
@@ -147,7 +151,11 @@ class Simulation {
     warp.done[warp.step] = result;
     warp.next = warp.free;
     warp.ready = false;
-    act(warp, step, cost, at);
+    if (step.acts) act(warp, step, cost, at);
+    if (step.is_machine) {
+      warp.hold_barrier(step.write_barrier, warp.done[warp.step]);
+      warp.hold_barrier(step.read_barrier, {*unit_of(warp, cost) + kReadClocks, Wait::shared});
+    }
     ++warp.step;
   }
 
@@ -156,14 +164,15 @@ class Simulation {
   void act(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     switch (cost.role) {
       case Role::global_read:
-        warp.done[warp.step] = {move_sectors(per_op_[step.op].sectors, at) + cost.latency,
-                                Wait::global};
+        warp.done[warp.step] = {
+            move_sectors(per_op_[step.op].sectors * step.share, at) + cost.latency, Wait::global};
         break;
       case Role::global_write:
-        move_sectors(per_op_[step.op].sectors, at);
+        move_sectors(per_op_[step.op].sectors * step.share, at);
         break;
       case Role::async_copy:
-        warp.copies.add(move_sectors(per_op_[step.op].sectors, at) + profile_.l2_latency);
+        warp.copies.add(move_sectors(per_op_[step.op].sectors * step.share, at) +
+                        profile_.l2_latency);
         break;
       case Role::async_commit:
         warp.copies.commit();

@@ -53,6 +53,8 @@ constexpr double kFetchClocks = 2;
 // A unit that works for this share of the time is said to bound it.
 constexpr double kBusy = 0.6;
 constexpr std::size_t kLinesShown = 10;
+// From this share of known machine code on a kernel is taken to be known.
+constexpr double kMostlyMachine = 0.9;
 
 // Three decimals of a microsecond are a nanosecond: more would feign a precision that no model has.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
@@ -60,9 +62,9 @@ double real(std::uint64_t count) { return static_cast<double>(count); }
 
 // Instructions of the longest loop, as the machine has them.
 double loop_instructions(const Program& program, const MachineCode& code) {
-  std::vector<double> before(code.costs.size() + 1, 0);
-  for (std::size_t i = 0; i < code.costs.size(); ++i) {
-    before[i + 1] = before[i] + code.costs[i].issues;
+  std::vector<double> before(code.issues.size() + 1, 0);
+  for (std::size_t i = 0; i < code.issues.size(); ++i) {
+    before[i + 1] = before[i] + code.issues[i];
   }
   double most = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -171,15 +173,17 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const Counters grid = record.totals.scaled(to_grid);
   const Traffic traffic = traffic_of(program, record, to_grid, grid, reachable_bytes);
-  const MachineCode code = make_machine_code(program, profile);
+  const MachineCode code = make_machine_code(program, profile, record);
 
   SmWork work;
   work.blocks = static_cast<std::uint64_t>(std::ceil(blocks / std::max(profile.sms, 1)));
   work.resident = std::max(held.blocks_per_sm, 1);
   work.l2_bytes_per_clock = l2_bytes_per_clock(profile, traffic, busy_sms);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
-  work.spilled_words =
-      (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
+  // Where the machine code is known, its spills are among the instructions.
+  if (code.machine_share < kMostlyMachine)
+    work.spilled_words =
+        (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
   const SmTime sm = simulate_sm(code, record, profile, work);
@@ -225,6 +229,8 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
       {"waits_of_a_warp_us", parts_json(waits)},
       {"loop_bytes", loop_bytes},
       {"simulated_share", rounded(sm.share)},
+      {"machine_code_share", rounded(code.machine_share)},
+      {"machine_code_unmatched", code.unmatched},
       {"counters", counters_json(grid)},
       {"conflicts", lines_json(program, record, to_grid)},
   };

@@ -30,7 +30,7 @@ struct BulkRun : CountedRun {
     SmWork work;
     work.l2_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
-    return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
+    return simulate_sm(make_machine_code(program, profile, record), record, profile, work).clocks;
   }
 };
 
@@ -161,7 +161,7 @@ TEST_CASE("wgmma of few columns: an A in shared memory takes longer to read than
         "k", TensorRule::hopper, memory);
     const std::string message = loaded ? "" : loaded.error().message;
     REQUIRE(message == "");
-    const MachineCode code = make_machine_code(*loaded, test::small_profile());
+    const MachineCode code = make_machine_code(*loaded, test::small_profile(), Record(*loaded));
     double most = 0;
     for (const Cost& cost : code.costs)
       if (cost.role == Role::tensor_async) most = std::max(most, cost.busy);

@@ -32,7 +32,7 @@ struct Ran : CountedRun {
       : CountedRun(kDeclarations + body, TensorRule::ampere, threads, blocks) {}
 
   double clocks(const emulator::DeviceProfile& profile, SmWork work = {}) const {
-    return simulate_sm(make_machine_code(program, profile), record, profile, work).clocks;
+    return simulate_sm(make_machine_code(program, profile, record), record, profile, work).clocks;
   }
   Prediction time(const emulator::DeviceProfile& profile,
                   emulator::KernelResources resources = {}) const {
@@ -108,7 +108,7 @@ TEST_CASE("a barrier waits for the slowest warp") {
   const double clocks = ran.clocks(profile);
   CHECK(clocks >= 2 * 1200);
   CHECK(clocks <= 2 * 1200 + 80);
-  const SmTime time = simulate_sm(make_machine_code(ran.program, profile), ran.record, profile, {});
+  const SmTime time = simulate_sm(make_machine_code(ran.program, profile, ran.record), ran.record, profile, {});
   CHECK(time.waits[static_cast<std::size_t>(Wait::barrier)] == doctest::Approx(1200).epsilon(0.05));
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("what ptxas leaves out costs nothing") {
   const emulator::DeviceProfile profile = test::small_profile();
   const auto cost = [&](const std::string& body, const std::string& opcode) {
     const Ran ran(body, 32);
-    const MachineCode code = make_machine_code(ran.program, profile);
+    const MachineCode code = make_machine_code(ran.program, profile, ran.record);
     double issues = 0;
     for (std::size_t i = 0; i < ran.program.ops.size(); ++i) {
       if (ran.program.names[ran.program.ops[i].name] == opcode) issues += code.costs[i].issues;

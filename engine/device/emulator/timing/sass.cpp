@@ -1,0 +1,197 @@
+#include "engine/device/emulator/timing/sass.hpp"
+
+#include <array>
+
+namespace fa_tune::emulator {
+namespace {
+
+struct Opcode {
+  std::uint16_t number;
+  const char* name;
+  SassKind kind;
+};
+
+using enum SassKind;
+constexpr Opcode kOpcodes[] = {
+    {0x002, "MOV", alu},
+    {0x003, "P2R", alu},
+    {0x004, "R2P", alu},
+    {0x005, "CS2R", constant},
+    {0x006, "VOTE", alu},
+    {0x007, "SEL", alu},
+    {0x008, "FSEL", alu},
+    {0x009, "FMNMX", alu},
+    {0x00a, "FSET", alu},
+    {0x00b, "FSETP", alu},
+    {0x00c, "ISETP", alu},
+    {0x010, "IADD3", alu},
+    {0x011, "LEA", alu},
+    {0x012, "LOP3", alu},
+    {0x013, "IABS", alu},
+    {0x016, "PRMT", alu},
+    {0x017, "IMNMX", alu},
+    {0x019, "SHF", alu},
+    {0x01a, "SGXT", alu},
+    {0x01b, "BMSK", alu},
+    {0x01c, "PLOP3", alu},
+    {0x020, "FMUL", fma},
+    {0x021, "FADD", fma},
+    {0x023, "FFMA", fma},
+    {0x024, "IMAD", imad},
+    {0x025, "IMAD", imad_wide},
+    {0x026, "IDP", imad},
+    {0x027, "IMAD", imad_wide},
+    {0x028, "DMUL", fp64},
+    {0x029, "DADD", fp64},
+    {0x02a, "DSETP", fp64},
+    {0x02b, "DFMA", fp64},
+    {0x02f, "ELECT", alu},
+    {0x030, "HADD2", half},
+    {0x031, "HFMA2", half},
+    {0x032, "HMUL2", half},
+    {0x033, "HSET2", half},
+    {0x034, "HSETP2", half},
+    {0x035, "HFMA2", half},
+    {0x036, "VIADD", alu},
+    {0x037, "IMMA", tensor},
+    {0x03a, "MOVM", shuffle},
+    {0x03b, "LDSM", shared},
+    {0x03c, "HMMA", tensor},
+    {0x03d, "BMMA", tensor},
+    {0x03e, "F2FP", convert},
+    {0x03f, "DMMA", tensor},
+    {0x040, "HMNMX2", half},
+    {0x044, "STSM", shared},
+    {0x045, "I2FP", alu},
+    {0x046, "VIADDMNMX", alu},
+    {0x048, "VIMNMX", alu},
+    {0x082, "UMOV", uniform},
+    {0x086, "VOTEU", uniform},
+    {0x087, "USEL", uniform},
+    {0x08c, "UISETP", uniform},
+    {0x090, "UIADD3", uniform},
+    {0x091, "ULEA", uniform},
+    {0x092, "ULOP3", uniform},
+    {0x096, "UPRMT", uniform},
+    {0x097, "UIADD3", uniform},
+    {0x099, "USHF", uniform},
+    {0x09c, "UPLOP3", uniform},
+    {0x0a4, "UIMAD", uniform},
+    {0x0a5, "UIMAD", uniform},
+    {0x0b9, "ULDC", constant},
+    {0x0ca, "R2UR", constant},
+    {0x100, "FLO", special},
+    {0x101, "BREV", special},
+    {0x102, "FCHK", special},
+    {0x104, "F2F", special},
+    {0x105, "F2I", special},
+    {0x106, "I2F", special},
+    {0x107, "FRND", special},
+    {0x108, "MUFU", special},
+    {0x109, "POPC", special},
+    {0x110, "F2F", fp64},
+    {0x111, "F2I", fp64},
+    {0x112, "I2F", fp64},
+    {0x113, "FRND", fp64},
+    {0x118, "NOP", nop},
+    {0x119, "S2R", constant},
+    {0x11a, "DEPBAR", async_wait},
+    {0x11d, "BAR", barrier},
+    {0x141, "BSYNC", branch},
+    {0x142, "BREAK", branch},
+    {0x144, "CALL", call},
+    {0x145, "BSSY", other},
+    {0x146, "YIELD", other},
+    {0x147, "BRA", branch},
+    {0x148, "WARPSYNC", other},
+    {0x149, "BRX", branch},
+    {0x14d, "EXIT", exit},
+    {0x150, "RET", exit},
+    {0x15d, "NANOSLEEP", other},
+    {0x180, "LD", global},
+    {0x181, "LDG", global},
+    {0x182, "LDC", constant},
+    {0x183, "LDL", local},
+    {0x184, "LDS", shared},
+    {0x185, "ST", global},
+    {0x186, "STG", global},
+    {0x187, "STL", local},
+    {0x188, "STS", shared},
+    {0x189, "SHFL", shuffle},
+    {0x18a, "ATOM", global},
+    {0x18c, "ATOMS", shared},
+    {0x18d, "ATOMS", shared},
+    {0x18e, "RED", global},
+    {0x18f, "CCTL", fence},
+    {0x192, "MEMBAR", fence},
+    {0x1a7, "SYNCS", mbarrier},
+    {0x1a8, "ATOMG", global},
+    {0x1ab, "ERRBAR", fence},
+    {0x1ae, "LDGSTS", async_copy},
+    {0x1af, "LDGDEPBAR", async_commit},
+    {0x1b0, "ARRIVES", mbarrier},
+    {0x1b2, "SYNCS", mbarrier},
+    {0x1b4, "UTMALDG", bulk},
+    {0x1b5, "UTMASTG", bulk},
+    {0x1b7, "UTMACMDFLUSH", bulk_commit},
+    {0x1b9, "UTMACCTL", other},
+    {0x1c2, "R2UR", constant},
+    {0x1c3, "S2UR", constant},
+    {0x1c4, "REDUX", special},
+    {0x1c5, "WARPGROUP", wgmma_sync},
+    {0x1c6, "FENCE", fence},
+    {0x1c7, "UCGABAR_ARV", other},
+    {0x1c8, "USETMAXREG", other},
+    {0x1f0, "HGMMA", wgmma},
+};
+
+constexpr unsigned kOpcodeBits = 9;
+constexpr std::uint16_t kBranch = 0x147;
+constexpr std::uint16_t kCall = 0x144;
+
+constexpr auto kByNumber = [] {
+  std::array<std::uint8_t, 1U << kOpcodeBits> table{};
+  std::uint8_t place = 0;
+  for (const Opcode& opcode : kOpcodes) table[opcode.number] = ++place;
+  return table;
+}();
+
+std::uint64_t bits(const MachineInstruction& instruction, unsigned first, unsigned count) {
+  const std::uint64_t low = first < 64 ? instruction.low >> first : 0;
+  std::uint64_t high = instruction.high >> (first < 64 ? 0 : first - 64);
+  if (first < 64) high = first == 0 ? 0 : high << (64 - first);
+  return (low | high) & ((std::uint64_t{1} << count) - 1);
+}
+
+// 48 bits, in words of 4 bytes. A Hopper branch has its lowest 8 bits apart.
+std::int64_t jump_of(const MachineInstruction& instruction, bool is_split) {
+  constexpr unsigned kSign = 47;
+  const std::uint64_t field = bits(instruction, 34, kSign + 1);
+  auto value = static_cast<std::int64_t>(field);
+  if ((field >> kSign) != 0) value -= std::int64_t{1} << (kSign + 1);
+  if (is_split) value = value * 256 + static_cast<std::int64_t>(bits(instruction, 16, 8));
+  return 4 * value;
+}
+
+}  // namespace
+
+SassInstruction decode_sass(const MachineInstruction& instruction, int sm) {
+  SassInstruction decoded;
+  const auto number = static_cast<std::uint16_t>(bits(instruction, 0, kOpcodeBits));
+  if (const std::uint8_t place = kByNumber[number]; place != 0) {
+    decoded.name = kOpcodes[place - 1].name;
+    decoded.kind = kOpcodes[place - 1].kind;
+  }
+  const auto field = [&](unsigned first, unsigned count) {
+    return static_cast<std::uint8_t>(bits(instruction, first, count));
+  };
+  decoded.stall = field(105, 4);
+  decoded.write_barrier = field(110, 3);
+  decoded.read_barrier = field(113, 3);
+  decoded.waits = field(116, 6);
+  if (number == kBranch) decoded.jump = jump_of(instruction, sm >= 90);
+  if (number == kCall) decoded.jump = jump_of(instruction, false);
+  return decoded;
+}
+
+}  // namespace fa_tune::emulator
