@@ -183,7 +183,7 @@ struct SourceLines {
 
 // A kernel ready to run.
 // One instruction of the machine code that ptxas made of the program.
-struct MachineInstruction {
+struct EncodedInstruction {
   std::uint64_t low = 0;  // its 128 bits
   std::uint64_t high = 0;
   std::uint32_t ptx_line = 0;  // as Op::line; 0: unknown
@@ -197,7 +197,7 @@ struct Program {
   ValueDefUse value_def_use;             // of each instruction
   std::uint32_t values = 0;              // that value_def_use may name
   std::vector<std::string> names;        // opcodes, for messages
-  std::vector<MachineInstruction> machine_code;  // empty: unknown
+  std::vector<EncodedInstruction> machine_code;  // empty: unknown
   std::vector<std::uint32_t> constants;  // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;
   std::vector<WgmmaForm> wgmma;

@@ -28,6 +28,8 @@ constexpr Opcode kOpcodes[] = {
     {0x011, "LEA", alu},
     {0x012, "LOP3", alu},
     {0x013, "IABS", alu},
+    {0x014, "VABSDIFF", alu},
+    {0x015, "VABSDIFF4", alu},
     {0x016, "PRMT", alu},
     {0x017, "IMNMX", alu},
     {0x019, "SHF", alu},
@@ -54,6 +56,8 @@ constexpr Opcode kOpcodes[] = {
     {0x035, "HFMA2", half},
     {0x036, "VIADD", alu},
     {0x037, "IMMA", tensor},
+    {0x038, "I2I", special},
+    {0x039, "I2IP", alu},
     {0x03a, "MOVM", shuffle},
     {0x03b, "LDSM", shared},
     {0x03c, "HMMA", tensor},
@@ -96,17 +100,25 @@ constexpr Opcode kOpcodes[] = {
     {0x118, "NOP", nop},
     {0x119, "S2R", constant},
     {0x11a, "DEPBAR", async_wait},
+    {0x11b, "ENDCOLLECTIVE", other},
+    {0x11c, "B2R", constant},
     {0x11d, "BAR", barrier},
     {0x141, "BSYNC", branch},
     {0x142, "BREAK", branch},
+    {0x143, "CALL", call},
     {0x144, "CALL", call},
     {0x145, "BSSY", other},
     {0x146, "YIELD", other},
     {0x147, "BRA", branch},
     {0x148, "WARPSYNC", other},
     {0x149, "BRX", branch},
+    {0x14a, "JMP", branch},
     {0x14d, "EXIT", exit},
+    {0x14e, "LEPC", other},
     {0x150, "RET", exit},
+    {0x155, "BMOV", other},
+    {0x156, "BMOV", other},
+    {0x157, "BMOV", other},
     {0x15d, "NANOSLEEP", other},
     {0x180, "LD", global},
     {0x181, "LDG", global},
@@ -119,17 +131,26 @@ constexpr Opcode kOpcodes[] = {
     {0x188, "STS", shared},
     {0x189, "SHFL", shuffle},
     {0x18a, "ATOM", global},
+    {0x18b, "ATOM", global},
     {0x18c, "ATOMS", shared},
     {0x18d, "ATOMS", shared},
     {0x18e, "RED", global},
     {0x18f, "CCTL", fence},
+    {0x190, "CCTLL", fence},
     {0x192, "MEMBAR", fence},
+    {0x1a1, "MATCH", special},
+    {0x1a2, "ATOM", global},
+    {0x1a3, "ATOMG", global},
+    {0x1a6, "RED", global},
     {0x1a7, "SYNCS", mbarrier},
     {0x1a8, "ATOMG", global},
+    {0x1a9, "ATOMG", global},
+    {0x1aa, "QSPC", other},
     {0x1ab, "ERRBAR", fence},
     {0x1ae, "LDGSTS", async_copy},
     {0x1af, "LDGDEPBAR", async_commit},
     {0x1b0, "ARRIVES", mbarrier},
+    {0x1b1, "SYNCS", mbarrier},
     {0x1b2, "SYNCS", mbarrier},
     {0x1b4, "UTMALDG", bulk},
     {0x1b5, "UTMASTG", bulk},
@@ -156,7 +177,7 @@ constexpr auto kByNumber = [] {
   return table;
 }();
 
-std::uint64_t bits(const MachineInstruction& instruction, unsigned first, unsigned count) {
+std::uint64_t bits(const EncodedInstruction& instruction, unsigned first, unsigned count) {
   const std::uint64_t low = first < 64 ? instruction.low >> first : 0;
   std::uint64_t high = instruction.high >> (first < 64 ? 0 : first - 64);
   if (first < 64) high = first == 0 ? 0 : high << (64 - first);
@@ -164,7 +185,7 @@ std::uint64_t bits(const MachineInstruction& instruction, unsigned first, unsign
 }
 
 // 48 bits, in words of 4 bytes. A Hopper branch has its lowest 8 bits apart.
-std::int64_t jump_of(const MachineInstruction& instruction, bool is_split) {
+std::int64_t jump_of(const EncodedInstruction& instruction, bool is_split) {
   constexpr unsigned kSign = 47;
   const std::uint64_t field = bits(instruction, 34, kSign + 1);
   auto value = static_cast<std::int64_t>(field);
@@ -175,7 +196,7 @@ std::int64_t jump_of(const MachineInstruction& instruction, bool is_split) {
 
 }  // namespace
 
-SassInstruction decode_sass(const MachineInstruction& instruction, int sm) {
+SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
   SassInstruction decoded;
   const auto number = static_cast<std::uint16_t>(bits(instruction, 0, kOpcodeBits));
   if (const std::uint8_t place = kByNumber[number]; place != 0) {

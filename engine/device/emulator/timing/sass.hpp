@@ -57,6 +57,6 @@ struct SassInstruction {
 };
 
 // `sm`: 80, 86, 89 or 90.
-SassInstruction decode_sass(const MachineInstruction& instruction, int sm);
+SassInstruction decode_sass(const EncodedInstruction& instruction, int sm);
 
 }  // namespace fa_tune::emulator

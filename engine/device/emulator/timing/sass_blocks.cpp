@@ -113,6 +113,7 @@ class Matcher {
     decode();
     find_ops();
     find_hosts();
+    find_warpgroup_products();
     place();
     double all = 0;
     double matched = 0;
@@ -134,7 +135,7 @@ class Matcher {
 
   void decode() {
     const int sm = static_cast<int>(arch_number_of(profile_));
-    for (const MachineInstruction& each : program_.machine_code)
+    for (const EncodedInstruction& each : program_.machine_code)
       code_of_.push_back({decode_sass(each, sm), kNone, kNone});
     while (!code_of_.empty() && code_of_.back().sass.kind != SassKind::exit) code_of_.pop_back();
   }
@@ -189,7 +190,45 @@ class Matcher {
             std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
         for (std::size_t i = begin; i < end; ++i) code_of_[i].host = most->first;
       }
+      stretches_.push_back({begin, end, std::move(votes)});
       begin = end;
+    }
+  }
+
+  // ptxas gives the products of a warpgroup no lines. It keeps their order: those of a block of PTX
+  // are in the block of machine code that has the most of its other instructions.
+  void find_warpgroup_products() {
+    std::vector<std::vector<std::uint32_t>> products(stretches_.size());
+    std::map<std::size_t, std::vector<std::uint32_t>> wanted;  // ops by stretch
+    for (std::size_t k = 0; k < stretches_.size(); ++k) {
+      for (std::size_t i = stretches_[k].begin; i < stretches_[k].end; ++i) {
+        if (code_of_[i].sass.kind != SassKind::wgmma) continue;
+        code_of_[i].op = kNone;
+        products[k].push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    for (const MachineBlock& block : code_.blocks) {
+      std::vector<std::uint32_t> ops;
+      for (std::uint32_t op = block.begin; op < block.end; ++op)
+        if (costs_[op].role == Role::tensor_async) ops.push_back(op);
+      if (ops.empty()) continue;
+      const std::uint32_t number = code_.block_of[block.begin];
+      std::size_t best = stretches_.size();
+      int most = 0;
+      for (std::size_t k = 0; k < stretches_.size(); ++k) {
+        const auto vote = stretches_[k].votes.find(number);
+        if (products[k].empty() || vote == stretches_[k].votes.end() || vote->second <= most)
+          continue;
+        best = k;
+        most = vote->second;
+      }
+      if (best == stretches_.size()) continue;
+      auto& of_stretch = wanted[best];
+      of_stretch.insert(of_stretch.end(), ops.begin(), ops.end());
+    }
+    for (const auto& [stretch, ops] : wanted) {
+      if (ops.size() != products[stretch].size()) continue;
+      for (std::size_t i = 0; i < ops.size(); ++i) code_of_[products[stretch][i]].op = ops[i];
     }
   }
 
@@ -394,10 +433,18 @@ class Matcher {
     }
   }
 
+  // A basic block of the machine code.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::map<std::uint32_t, int> votes;  // instructions by the block of PTX they were made from
+  };
+
   const Program& program_;
   const DeviceProfile& profile_;
   const Record& record_;
   MachineCode& code_;
+  std::vector<Stretch> stretches_;
   std::vector<Cost> costs_;  // of each PTX instruction by itself
   std::vector<Instruction> code_of_;
   std::vector<std::vector<std::uint32_t>> placed_;  // machine instructions by block of PTX

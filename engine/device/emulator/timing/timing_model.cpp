@@ -2,9 +2,10 @@
 //
 // 1. CTAs of the grid run in the emulator, which keeps of some the way of every warp through the
 //    program and what each instruction did to shared and global memory (trace/record.hpp).
-// 2. The program is translated to what the machine will execute: what ptxas leaves out, what each
-//    instruction costs, in which order a block's instructions come (ptx_cost.cpp,
-//    pseudo_sass.cpp).
+// 2. The program is translated to what the machine will execute: the machine code that ptxas made
+//    of it for the target, matched to the PTX by lines (sass.cpp, sass_blocks.cpp). Where that is
+//    not known: what ptxas may be expected to leave out, and in which order a block's instructions
+//    come (ptx_cost.cpp, pseudo_sass.cpp).
 // 3. One SM is simulated, the busiest: it runs ceil(blocks / SMs) CTAs, as many at a time as
 //    registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
 //    unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers join warps
@@ -39,7 +40,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
-constexpr double kModelBias = 1.16;
+constexpr double kModelBias = 1.10;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
 // is this much faster than its rate for lines that are read once, if lines are read at least that
 // often.
@@ -101,17 +102,22 @@ Traffic traffic_of(const Program& program, const Record& record, double to_grid,
   return traffic;
 }
 
-double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
-  const double reads = traffic.read / std::max(traffic.distinct, 1.0);
-  const double gain = std::clamp(reads / kSharedLineReads * kSharedLineGain, 1.0, kSharedLineGain);
-  const double share = profile.l2_bytes_per_clock_sm * profile.sms * gain / busy_sms;
-  return std::min(profile.l2_port_bytes_per_clock_sm, share);
-}
-
 // L2 keeps what is used again while it fits; beyond that, what is used once more comes from DRAM.
 double dram_bytes(const DeviceProfile& profile, const Traffic& traffic) {
   return traffic.distinct > real(static_cast<std::uint64_t>(profile.l2_bytes)) ? traffic.distinct
                                                                                : 0;
+}
+
+// What one of the busy SMs gets of L2, and of DRAM through it where L2 does not hold all.
+double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
+  const double all = std::max(traffic.read + traffic.written, 1.0);
+  const double reads = traffic.read / std::max(traffic.distinct, 1.0);
+  const double gain = std::clamp(reads / kSharedLineReads * kSharedLineGain, 1.0, kSharedLineGain);
+  const double share = profile.l2_bytes_per_clock_sm * profile.sms * gain / busy_sms;
+  const double dram = profile.dram_gb_per_s * 1e3 / profile.clock_mhz / busy_sms;
+  const double missed = dram_bytes(profile, traffic) / all;
+  return std::min({profile.l2_port_bytes_per_clock_sm, share,
+                   missed > 0 ? dram / missed : profile.l2_port_bytes_per_clock_sm});
 }
 
 struct Part {

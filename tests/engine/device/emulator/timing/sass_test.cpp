@@ -1,0 +1,169 @@
+#include <doctest/doctest.h>
+
+#include "engine/device/emulator/timing/sass.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
+
+// What a time is predicted from where the machine code is known. test::small_profile has a special
+// unit that takes 8 clocks (latency 17).
+
+namespace fa_tune::test {
+
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr std::uint64_t kFfma = 0x223;
+constexpr std::uint64_t kMufu = 0x308;
+constexpr std::uint64_t kStg = 0x986;
+constexpr std::uint64_t kBra = 0x947;
+constexpr std::uint64_t kExit = 0x94d;
+
+struct Control {
+  unsigned stall = 1;
+  unsigned write_barrier = 7;
+  unsigned waits = 0;
+};
+
+// Bits 16 and up of the low half are left for a branch's target.
+EncodedInstruction machine(std::uint64_t opcode, std::uint32_t line, Control control = {}) {
+  const std::uint64_t bits = control.stall | std::uint64_t{control.write_barrier} << 5U |
+                             7U << 8U | std::uint64_t{control.waits} << 11U;
+  return {opcode | 7U << 12U, bits << 41U, line};
+}
+
+// A kernel whose PTX has run, to be given machine code.
+struct Coded : CountedRun {
+  explicit Coded(const std::string& body)
+      : CountedRun(".reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n" + body,
+                   TensorRule::ampere, 32, 1) {}
+
+  // The line of the only instruction with that opcode.
+  std::uint32_t line(const std::string& opcode) const {
+    std::uint32_t found = 0;
+    for (const Op& op : program.ops)
+      if (program.names[op.name] == opcode) found = op.line;
+    REQUIRE(found > 0);
+    return found;
+  }
+  MachineCode code(std::vector<EncodedInstruction> instructions) {
+    program.machine_code = std::move(instructions);
+    return make_machine_code(program, test::small_profile(), record);
+  }
+  double clocks(std::vector<EncodedInstruction> instructions) {
+    return simulate_sm(code(std::move(instructions)), record, test::small_profile(), {}).clocks;
+  }
+};
+
+const std::string kExp = "ex2.approx.ftz.f32 %f1, %f2;\nfma.rn.f32 %f3, %f1, %f1, %f2;\n";
+const std::string kLoop =
+    "mov.u32 %r1, 0;\n"
+    "AGAIN:\n"
+    "fma.rn.f32 %f3, %f1, %f1, %f2;\n"
+    "ex2.approx.ftz.f32 %f1, %f2;\n"
+    "add.s32 %r1, %r1, 1;\n"
+    "setp.lt.s32 %p1, %r1, 10;\n"
+    "@%p1 bra AGAIN;\n";
+
+}  // namespace
+
+TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
+  // From cubins of NVRTC 13.0: LDSM.16.M88.4 R60, [R245+0x4000] and what follows it there.
+  const auto ldsm = decode_sass({0x00400000f53c783b, 0x002e680000000200 | 4ULL << 46, 0}, 89);
+  CHECK(std::string(ldsm.name) == "LDSM");
+  CHECK(ldsm.kind == SassKind::shared);
+  const auto tid = decode_sass({0x0000000000007919, 0x000e620000002100, 0}, 89);  // S2R R0, SR_TID.X
+  CHECK(std::string(tid.name) == "S2R");
+  CHECK(int{tid.stall} == 1);
+  CHECK(int{tid.write_barrier} == 1);
+  CHECK(int{tid.read_barrier} == 7);
+  CHECK(int{tid.waits} == 0);
+  const auto add = decode_sass({0x0000010000027810, 0x002fc40007ffe0ff, 0}, 89);  // IADD3
+  CHECK(add.kind == SassKind::alu);
+  CHECK(int{add.stall} == 2);
+  CHECK(int{add.waits} == 2);
+  // @!P1 BRA 1744 bytes on, on sm_89; 28448 bytes on and 64 back, on sm_90.
+  CHECK(decode_sass({0x000006d000009947, 0x000fea0003800000, 0}, 89).jump == 1744);
+  CHECK(decode_sass({0x0000006c00c88947, 0x002ff00003800000, 0}, 90).jump == 28448);
+  CHECK(decode_sass({0xfffffffc00f08947, 0x000fea000383ffff, 0}, 90).jump == -64);
+  const auto unknown = decode_sass({0x1ff, 0x000fe20000000000, 0}, 90);
+  CHECK(std::string(unknown.name) == "");
+  CHECK(unknown.kind == SassKind::other);
+  CHECK(int{unknown.stall} == 1);
+}
+
+TEST_CASE("sass: a warp issues when the machine code lets it") {
+  Coded run(kExp + "ret;");
+  const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
+  const std::uint32_t fma = run.line("fma.rn.f32");
+  const std::uint32_t ret = run.line("ret");
+  // Stall counts alone: 12, 10 and 1.
+  CHECK(run.clocks({machine(kMufu, ex2, {12}), machine(kFfma, fma, {10}), machine(kExit, ret)}) ==
+        doctest::Approx(23).epsilon(0.01));
+  // A barrier that the special unit's result releases.
+  const double waits = run.clocks({machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 3U}),
+                                   machine(kExit, ret)});
+  CHECK(waits == doctest::Approx(17 + 4 + 1).epsilon(0.01));
+  // Another barrier holds nobody up.
+  CHECK(run.clocks({machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 2U}),
+                    machine(kExit, ret)}) < waits - 10);
+  CHECK(run.code({machine(kMufu, ex2), machine(kFfma, fma), machine(kExit, ret)}).machine_share ==
+        1);
+}
+
+TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last exit never") {
+  Coded run(kLoop + "ret;");
+  const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
+  const std::uint32_t fma = run.line("fma.rn.f32");
+  const std::uint32_t bra = run.line("bra");
+  const std::uint32_t ret = run.line("ret");
+  const std::uint32_t mov = run.line("mov.u32");
+  const EncodedInstruction costly = machine(kFfma, fma, {15});
+  // Back to the instruction `words` before it.
+  const auto back = [&](std::int64_t words) {
+    EncodedInstruction branch = machine(kBra, bra);
+    branch.low |= static_cast<std::uint64_t>(-(words + 1) * 16) << 32U;
+    branch.high |= 0x3ffff;  // the sign goes on
+    return branch;
+  };
+  const auto start = machine(0x202, mov);
+  const auto special = machine(kMufu, ex2);
+  // Two of the block's three were made from instructions before the loop, as the first of it is.
+  const double inside = run.clocks({start, costly, special, back(2), machine(kExit, ret)});
+  const double outside = run.clocks({start, start, costly, special, back(1), machine(kExit, ret)});
+  // Ten times the stalls; once, and ten times the 8 clocks of the special unit.
+  CHECK(inside > 10 * 17);
+  CHECK(inside < 10 * 17 + 10);
+  CHECK(outside > 15 + 10 * 8 - 5);
+  CHECK(outside < 15 + 10 * 8 + 10);
+  const double with_slow_path = run.clocks(
+      {start, costly, special, back(2), machine(kExit, ret), costly, costly, machine(kFfma, fma)});
+  CHECK(with_slow_path ==
+        run.clocks({start, costly, special, back(2), machine(kExit, ret)}));
+}
+
+TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
+  Coded run(kLoop + "ld.param.u64 %rd1, [out];\nst.global.f32 [%rd1], %f3;\nret;");
+  const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
+  const std::uint32_t bra = run.line("bra");
+  const std::uint32_t ret = run.line("ret");
+  const std::uint32_t store = run.line("st.global.f32");
+  // Three times round the loop in one.
+  const MachineCode unrolled =
+      run.code({machine(kMufu, ex2), machine(kMufu, ex2), machine(kMufu, ex2), machine(kBra, bra),
+                machine(kStg, store), machine(kExit, ret)});
+  CHECK(unrolled.unmatched == "PTX line " + std::to_string(run.line("fma.rn.f32")) +
+                                  ": unrolled by ptxas");
+  CHECK(unrolled.machine_share > 0);
+  CHECK(unrolled.machine_share < 0.3);
+  const MachineCode lost = run.code(
+      {machine(kMufu, ex2), machine(kBra, bra), machine(kFfma, store), machine(kExit, ret)});
+  CHECK(lost.unmatched.find("nothing does what st.global.f32 does") != std::string::npos);
+  // Machine code that says nothing of its lines.
+  const MachineCode blank = run.code({machine(kMufu, 0), machine(kBra, 0), machine(kExit, 0)});
+  CHECK(blank.machine_share < 1);
+  CHECK(run.clocks({machine(kMufu, 0), machine(kExit, 0)}) > 0);
+}
+
+}  // namespace fa_tune::test
