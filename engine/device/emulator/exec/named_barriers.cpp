@@ -48,6 +48,8 @@ void NamedBarriers::arrive(Warp& warp, std::size_t chosen, const Op& op) {
     return;
   }
   if (Counters* counters = cta_.counters()) counters->barriers += 1;
+  if (Record* record = cta_.record(); record != nullptr && (op.r[1] & kConstantBit) == 0)
+    record->join_barrier(cta_.rank(), warp.index, id, expected / kWarpSize);
   if (Sanitizer* sanitizer = cta_.sanitizer()) sanitizer->arrive(warp, path.mask, id, op.m[0] != 1);
   barrier.in_use = true;
   barrier.expected = expected;

@@ -208,7 +208,7 @@ class Simulation {
         break;
       case Role::barrier:
         warp.free += spill_clocks_;
-        arrive(warp, cost, at);
+        arrive(warp, meeting_of(warp, cost), at);
         break;
       default:
         break;
@@ -238,6 +238,8 @@ class Simulation {
         warp.bulk_writes.add(gone + profile_.l2_latency);
         break;
       }
+      case AsyncEvent::Kind::barrier:
+        break;  // meeting_of()
     }
   }
 
@@ -290,16 +292,32 @@ class Simulation {
     warp.next = warp.free;
   }
 
-  void arrive(SimulatedWarp& warp, const Cost& cost, double at) {
+  struct Meeting {
+    std::size_t barrier = 0;
+    std::size_t warps = 0;  // 0: all of the CTA
+    bool waits = true;
+  };
+
+  // A barrier whose number is in a register is in the trace.
+  static Meeting meeting_of(SimulatedWarp& warp, const Cost& cost) {
+    Meeting meeting{cost.barrier, static_cast<std::size_t>(std::max(cost.depth, 0)), cost.waits};
+    for (const AsyncEvent& event : warp.events()) {
+      if (event.kind != AsyncEvent::Kind::barrier) continue;
+      meeting.barrier = event.phase;
+      meeting.warps = event.bytes;
+    }
+    return meeting;
+  }
+
+  void arrive(SimulatedWarp& warp, const Meeting& meeting, double at) {
     SimulatedBlock& block = blocks_[warp.slot];
-    block.arrived[cost.barrier] += 1;
-    if (cost.waits) {
-      block.waiting[cost.barrier].push_back(static_cast<std::size_t>(&warp - warps_.data()));
+    block.arrived[meeting.barrier] += 1;
+    if (meeting.waits) {
+      block.waiting[meeting.barrier].push_back(static_cast<std::size_t>(&warp - warps_.data()));
       warp.next = kNever;
     }
-    const std::size_t wanted =
-        cost.depth > 0 ? static_cast<std::size_t>(cost.depth) : block.warps_left;
-    if (block.arrived[cost.barrier] >= wanted) release(block, cost.barrier, at);
+    const std::size_t wanted = meeting.warps > 0 ? meeting.warps : block.warps_left;
+    if (block.arrived[meeting.barrier] >= wanted) release(block, meeting.barrier, at);
   }
 
   // `at`: when the last one came.

@@ -40,7 +40,8 @@ AsyncEvent* Record::add_event(std::uint32_t slot, std::uint32_t warp, AsyncEvent
     if (!copies && latest.at == at && latest.kind == kind && latest.phase == phase) return &latest;
   }
   trace.events.push_back({at, phase, 0, 1, kind});
-  const bool signals = kind != AsyncEvent::Kind::wait && phase != kNoPhase;
+  const bool signals = kind != AsyncEvent::Kind::wait && kind != AsyncEvent::Kind::barrier &&
+                       phase != kNoPhase;
   if (signals) blocks_[first_open_ + slot].phases[phase].signals += 1;
   return &trace.events.back();
 }
@@ -82,6 +83,12 @@ void Record::load(std::uint32_t slot, std::uint32_t warp, bool from_global,
     event->bytes += bytes;
     event->receivers = static_cast<std::uint16_t>(mbarriers.size());
   }
+}
+
+void Record::join_barrier(std::uint32_t slot, std::uint32_t warp, std::uint32_t number,
+                          std::uint32_t warps) {
+  if (AsyncEvent* event = add_event(slot, warp, AsyncEvent::Kind::barrier, number))
+    event->bytes = warps;
 }
 
 void Record::store(std::uint32_t slot, std::uint32_t warp, std::uint32_t bytes) {

@@ -30,10 +30,11 @@ struct AsyncEvent {
     load,           // L2 to shared memory; signals `phase` when it is done
     peer,           // shared memory to that of the cluster
     store,          // shared memory to L2, in the warp's open bulk group
+    barrier,        // bar.sync or bar.arrive whose number is in a register: `phase` is that number
   };
   std::uint32_t at = 0;            // the instruction: number among those that the trace keeps
   std::uint32_t phase = kNoPhase;  // of BlockTrace::phases; none: a copy for other CTAs alone
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes = 0;         // of a barrier: warps that it waits for, 0: all of the CTA
   std::uint16_t receivers = 1;  // CTAs that a load brings its bytes to
   Kind kind = Kind::arrive;
 };
