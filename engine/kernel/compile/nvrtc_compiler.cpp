@@ -250,8 +250,7 @@ CompileOutcome NvrtcCompiler::attempt(const CompileRequest& request, bool all_ma
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);
-  if (variables)
-    compiled.warnings.push_back(keeps_state_warning(*variables));
+  if (variables) compiled.warnings.push_back(keeps_state_warning(*variables));
   compiled.milliseconds = watch.milliseconds();
   return compiled;
 }

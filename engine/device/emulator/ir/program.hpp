@@ -192,13 +192,13 @@ struct EncodedInstruction {
 struct Program {
   std::string kernel;
   std::vector<Op> ops;
-  DefUse def_use;                        // of each instruction
-  SourceLines sources;                   // of each instruction
-  ValueDefUse value_def_use;             // of each instruction
-  std::uint32_t values = 0;              // that value_def_use may name
-  std::vector<std::string> names;        // opcodes, for messages
+  DefUse def_use;                                // of each instruction
+  SourceLines sources;                           // of each instruction
+  ValueDefUse value_def_use;                     // of each instruction
+  std::uint32_t values = 0;                      // that value_def_use may name
+  std::vector<std::string> names;                // opcodes, for messages
   std::vector<EncodedInstruction> machine_code;  // empty: unknown
-  std::vector<std::uint32_t> constants;  // slots
+  std::vector<std::uint32_t> constants;          // slots
   std::vector<std::vector<std::uint32_t>> branch_tables;
   std::vector<WgmmaForm> wgmma;
   std::array<std::uint16_t, static_cast<std::size_t>(Special::count)> special_slots{};  // or none

@@ -32,7 +32,10 @@ struct DeviceProfile {
   std::int64_t l2_bytes = 0;
 
   // Rates.
-  double clock_mhz = 0;                   // SM clock sustained under load
+  double clock_mhz = 0;  // SM clock sustained under load
+  // What is lost of it while tensor cores do all the work they can (wgmma's rate), a part of 1. In
+  // between in proportion.
+  double clock_loss_at_full_tensor = 0;
   double dram_gb_per_s = 0;               // 1e9 bytes a second
   double l2_bytes_per_clock_sm = 0;       // while all SMs read
   double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take

@@ -102,13 +102,14 @@ struct MachineBlock {
 
 // A program as the simulated SM runs it.
 struct MachineCode {
-  std::vector<Cost> costs;  // by instruction of the program; behind them others that steps name
+  std::vector<Cost> costs;     // by instruction of the program; behind them others that steps name
   std::vector<double> issues;  // machine instructions, by instruction of the program
   std::vector<MachineBlock> blocks;
   std::vector<std::uint32_t> block_of;  // by instruction
   std::uint32_t live_values = 0;
-  double machine_share = 0;  // of the PTX instructions that ran: the machine code of theirs is known
-  std::string unmatched;     // why not of all, at the first place; empty: of all
+  double machine_share =
+      0;                  // of the PTX instructions that ran: the machine code of theirs is known
+  std::string unmatched;  // why not of all, at the first place; empty: of all
 };
 
 // From the PTX, and from what ptxas made of it where the program has that.

@@ -288,7 +288,8 @@ class Matcher {
       const auto at = found.find(op);
       const std::size_t count = at == found.end() ? 0 : at->second.size();
       if (count == 0 && wanted.wanted && record_.ops()[op].executions > 0)
-        return leave(number, "nothing does what " + program_.names[program_.ops[op].name] + " does");
+        return leave(number,
+                     "nothing does what " + program_.names[program_.ops[op].name] + " does");
       if (count > 0 && costs_[op].unit != Unit::tensor) copies.push_back(count);
     }
     if (!copies.empty()) {
@@ -304,9 +305,9 @@ class Matcher {
                    const std::map<std::uint32_t, std::vector<std::uint32_t>>& found) {
     // What happens in order keeps it: which machine instruction does which of it follows the trace.
     std::vector<std::uint32_t> ordered;
-    std::map<std::uint32_t, std::uint32_t> acts;    // op by machine instruction
-    std::map<std::uint32_t, std::size_t> parts;     // of an op that several do together
-    std::vector<std::uint32_t> absent;              // ops that nothing is left of
+    std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
+    std::map<std::uint32_t, std::size_t> parts;   // of an op that several do together
+    std::vector<std::uint32_t> absent;            // ops that nothing is left of
     for (std::uint32_t op = block.begin; op < block.end; ++op) {
       const auto at = found.find(op);
       if (at == found.end()) {
@@ -377,7 +378,8 @@ class Matcher {
       } else {
         step.cost = plain_cost(each.sass.kind);
       }
-      code_.issues[step.place >= block.begin && step.place < block.end ? step.place : block.begin] +=
+      code_
+          .issues[step.place >= block.begin && step.place < block.end ? step.place : block.begin] +=
           1;
       block.steps.push_back(step);
     }

@@ -52,8 +52,8 @@ struct SimulatedWarp {
   bool ready = false;  // `step` is an instruction that is issued
   double free = 0;     // when it has issued the one before
   double next = kNever;
-  std::vector<Result> done;  // by step of the block
-  std::vector<Result> live;  // by value that lives across blocks
+  std::vector<Result> done;                // by step of the block
+  std::vector<Result> live;                // by value that lives across blocks
   std::array<Result, kBarriers> barriers;  // of the machine code: when each is released
   Groups copies;
   Groups products;        // of wgmma

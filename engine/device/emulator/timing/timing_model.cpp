@@ -40,7 +40,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
-constexpr double kModelBias = 1.10;
+constexpr double kModelBias = 1.08;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
 // is this much faster than its rate for lines that are read once, if lines are read at least that
 // often.
@@ -213,7 +213,13 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   }
 
   Prediction prediction;
-  const double running_us = std::max(sm_us, units.back().us);
+  const double at_full_clock_us = std::max(sm_us, units.back().us);
+  const double tensor_flop = real(grid.tensor_flop) / std::max(profile.sms, 1);
+  const double could =
+      std::max(profile.wgmma_f16_flop_per_clock_sm, profile.tensor_f16_flop_per_clock_sm) *
+      at_full_clock_us * profile.clock_mhz;
+  const double loss = profile.clock_loss_at_full_tensor * std::min(tensor_flop / could, 1.0);
+  const double running_us = std::max(sm_us / (1 - loss), units.back().us);
   prediction.us = profile.launch_us + running_us;
   if (running_us < profile.launch_us) {
     prediction.bound_by = "launch";

@@ -40,8 +40,8 @@ AsyncEvent* Record::add_event(std::uint32_t slot, std::uint32_t warp, AsyncEvent
     if (!copies && latest.at == at && latest.kind == kind && latest.phase == phase) return &latest;
   }
   trace.events.push_back({at, phase, 0, 1, kind});
-  const bool signals = kind != AsyncEvent::Kind::wait && kind != AsyncEvent::Kind::barrier &&
-                       phase != kNoPhase;
+  const bool signals =
+      kind != AsyncEvent::Kind::wait && kind != AsyncEvent::Kind::barrier && phase != kNoPhase;
   if (signals) blocks_[first_open_ + slot].phases[phase].signals += 1;
   return &trace.events.back();
 }

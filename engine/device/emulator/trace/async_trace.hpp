@@ -35,7 +35,7 @@ struct AsyncEvent {
   std::uint32_t at = 0;            // the instruction: number among those that the trace keeps
   std::uint32_t phase = kNoPhase;  // of BlockTrace::phases; none: a copy for other CTAs alone
   std::uint32_t bytes = 0;         // of a barrier: warps that it waits for, 0: all of the CTA
-  std::uint16_t receivers = 1;  // CTAs that a load brings its bytes to
+  std::uint16_t receivers = 1;     // CTAs that a load brings its bytes to
   Kind kind = Kind::arrive;
 };
 

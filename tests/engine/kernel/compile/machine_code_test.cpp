@@ -1,3 +1,5 @@
+#include "engine/kernel/compile/machine_code.hpp"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +10,6 @@
 
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/kernel/compile/compiler.hpp"
-#include "engine/kernel/compile/machine_code.hpp"
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"

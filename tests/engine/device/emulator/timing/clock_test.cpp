@@ -108,7 +108,8 @@ TEST_CASE("a barrier waits for the slowest warp") {
   const double clocks = ran.clocks(profile);
   CHECK(clocks >= 2 * 1200);
   CHECK(clocks <= 2 * 1200 + 80);
-  const SmTime time = simulate_sm(make_machine_code(ran.program, profile, ran.record), ran.record, profile, {});
+  const SmTime time =
+      simulate_sm(make_machine_code(ran.program, profile, ran.record), ran.record, profile, {});
   CHECK(time.waits[static_cast<std::size_t>(Wait::barrier)] == doctest::Approx(1200).epsilon(0.05));
 }
 

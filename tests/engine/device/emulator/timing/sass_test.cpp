@@ -1,6 +1,7 @@
+#include "engine/device/emulator/timing/sass.hpp"
+
 #include <doctest/doctest.h>
 
-#include "engine/device/emulator/timing/sass.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
@@ -28,8 +29,8 @@ struct Control {
 
 // Bits 16 and up of the low half are left for a branch's target.
 EncodedInstruction machine(std::uint64_t opcode, std::uint32_t line, Control control = {}) {
-  const std::uint64_t bits = control.stall | std::uint64_t{control.write_barrier} << 5U |
-                             7U << 8U | std::uint64_t{control.waits} << 11U;
+  const std::uint64_t bits = control.stall | std::uint64_t{control.write_barrier} << 5U | 7U << 8U |
+                             std::uint64_t{control.waits} << 11U;
   return {opcode | 7U << 12U, bits << 41U, line};
 }
 
@@ -73,7 +74,8 @@ TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
   const auto ldsm = decode_sass({0x00400000f53c783b, 0x002e680000000200 | 4ULL << 46, 0}, 89);
   CHECK(std::string(ldsm.name) == "LDSM");
   CHECK(ldsm.kind == SassKind::shared);
-  const auto tid = decode_sass({0x0000000000007919, 0x000e620000002100, 0}, 89);  // S2R R0, SR_TID.X
+  const auto tid =
+      decode_sass({0x0000000000007919, 0x000e620000002100, 0}, 89);  // S2R R0, SR_TID.X
   CHECK(std::string(tid.name) == "S2R");
   CHECK(int{tid.stall} == 1);
   CHECK(int{tid.write_barrier} == 1);
@@ -102,8 +104,8 @@ TEST_CASE("sass: a warp issues when the machine code lets it") {
   CHECK(run.clocks({machine(kMufu, ex2, {12}), machine(kFfma, fma, {10}), machine(kExit, ret)}) ==
         doctest::Approx(23).epsilon(0.01));
   // A barrier that the special unit's result releases.
-  const double waits = run.clocks({machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 3U}),
-                                   machine(kExit, ret)});
+  const double waits = run.clocks(
+      {machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 3U}), machine(kExit, ret)});
   CHECK(waits == doctest::Approx(17 + 4 + 1).epsilon(0.01));
   // Another barrier holds nobody up.
   CHECK(run.clocks({machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 2U}),
@@ -139,8 +141,7 @@ TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last 
   CHECK(outside < 15 + 10 * 8 + 10);
   const double with_slow_path = run.clocks(
       {start, costly, special, back(2), machine(kExit, ret), costly, costly, machine(kFfma, fma)});
-  CHECK(with_slow_path ==
-        run.clocks({start, costly, special, back(2), machine(kExit, ret)}));
+  CHECK(with_slow_path == run.clocks({start, costly, special, back(2), machine(kExit, ret)}));
 }
 
 TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
@@ -153,8 +154,8 @@ TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
   const MachineCode unrolled =
       run.code({machine(kMufu, ex2), machine(kMufu, ex2), machine(kMufu, ex2), machine(kBra, bra),
                 machine(kStg, store), machine(kExit, ret)});
-  CHECK(unrolled.unmatched == "PTX line " + std::to_string(run.line("fma.rn.f32")) +
-                                  ": unrolled by ptxas");
+  CHECK(unrolled.unmatched ==
+        "PTX line " + std::to_string(run.line("fma.rn.f32")) + ": unrolled by ptxas");
   CHECK(unrolled.machine_share > 0);
   CHECK(unrolled.machine_share < 0.3);
   const MachineCode lost = run.code(
