@@ -83,6 +83,14 @@ Json predict_variants(const Json& measured, const PredictOptions& options);
 Json score_variants(const Json& predicted);
 std::string describe_score(const Json& score);
 
+// From files of predict_variants: for each kind of kernel the errors that predictions are shown
+// with (engine/device/emulator/timing/recorded_errors.hpp), and how well these hold for kernels of
+// a shape, or with a gene's value, that they were computed without.
+Json interval_table(const std::vector<std::string>& files);
+// The same as recorded_errors.inc has it, and as a table for a person in Markdown.
+std::string interval_code(const Json& table);
+std::string describe_interval(const Json& table);
+
 // NVRTC, through a cache in `folder` if one is named.
 std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder);
 kernel::CompileRequest request_of(const tuner::TuningTask& task, const Config& config,
