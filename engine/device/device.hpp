@@ -206,10 +206,6 @@ struct Timing {
   TimeKind kind = TimeKind::measured;
   std::vector<double> samples_us;  // a launch, in the order they were taken; one if predicted
   std::string model;               // if predicted: the profile's name
-  // If predicted: the ends of its 90% interval, boundless where nothing is known. It lies beside the
-  // time where the model is known to be off for such kernels.
-  double low_us = -std::numeric_limits<double>::infinity();
-  double high_us = std::numeric_limits<double>::infinity();
   // If predicted: what bounds it, the counters, what the interval rests on, as a JSON object.
   std::string detail_json;
   L2 l2 = L2::warm;  // this and what follows: if measured
@@ -218,6 +214,10 @@ struct Timing {
   // If predicted: all blocks ran, so what they left in the outputs is what a launch leaves there.
   bool complete = false;
   bool restored = false;  // TimingPlan::restore was done before each launch
+  // If predicted: the ends of its 90% interval, boundless where nothing is known. It lies beside the
+  // time where the model is known to be off for such kernels.
+  double low_us = -std::numeric_limits<double>::infinity();
+  double high_us = std::numeric_limits<double>::infinity();
 };
 
 // Why a cooperative launch cannot be: all of its blocks have to run at once.

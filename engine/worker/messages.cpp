@@ -56,9 +56,9 @@ void fields(auto& archive, device::GpuState& gpu) {
           gpu.taken_again);
 }
 void fields(auto& archive, device::Timing& timing) {
-  archive(timing.kind, timing.samples_us, timing.model, timing.low_us, timing.high_us,
-          timing.detail_json, timing.l2, timing.launches_per_sample, timing.gpu, timing.complete,
-          timing.restored);
+  archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
+          timing.launches_per_sample, timing.gpu, timing.complete, timing.restored, timing.low_us,
+          timing.high_us);
 }
 void fields(auto& archive, device::Fault& fault) { archive(fault.kind, fault.message); }
 void fields(auto& archive, device::DeviceInfo& info) {

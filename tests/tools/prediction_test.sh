@@ -86,7 +86,8 @@ best = json.load(open(sys.argv[1]))["best"]
 assert best["time_us"]["kind"] == "predicted" and best["time_us"]["low"] < best["time_us"]["high"], best
 assert len(best["prediction"]["not_told_apart"]) == int(sys.argv[2]), best
 E2
-try python3 evolve.py "$out" "$count"
+cp "$out" evolve.json
+try python3 evolve.py evolve.json "$count"
 check "evolve's JSON has it" equal "$status$(tail -n 1 "$err")" 0
 
 # A kernel of one's own, on the GPU whose constants were measured.

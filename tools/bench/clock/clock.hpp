@@ -75,8 +75,8 @@ Json measure_variants(const MeasureOptions& options);
 // The same list from files of attention_grid.py. Each row has its own shape, its flop, and the half
 // that it belongs to: constants may be set on "set" (L 512, 2048, 8192), and never on "others".
 Json recorded_variants(const RecordedOptions& options);
-// The rows of `measured`, each with predicted_us and the model's detail. Rows of older kernels that
-// the templates no longer have are left out and counted.
+// The rows of `measured`, each with predicted_us and the model's detail, or not_modelled: why not.
+// Rows of older kernels that the templates no longer have are left out and counted.
 Json predict_variants(const Json& measured, const PredictOptions& options);
 // Figures that say how well predicted_us ranks median_us, and a line for a person. Of rows with a
 // shape of their own, by half, and times are taken a flop.

@@ -144,6 +144,7 @@ std::string literal(double value) {
 
 Json interval_table(const std::vector<std::string>& files) {
   std::array<std::vector<Row>, emulator::kKernelKinds> all;
+  int not_modelled = 0;
   for (const std::string& file : files) {
     const Json predicted = Json::parse(read_file(file));
     const std::string model = predicted.at("model").get<std::string>();
@@ -151,6 +152,10 @@ Json interval_table(const std::vector<std::string>& files) {
       throw UserError(fmt::format("{}: predicted by {}; expected emulator:{}", file, model,
                                   emulator::recorded_profile()));
     for (const Json& row : predicted.at("rows")) {
+      if (row.contains("not_modelled")) {
+        ++not_modelled;
+        continue;
+      }
       const Json interval = row.at("detail").value("interval", Json::object());
       const double us = row.at("predicted_us").get<double>();
       all.at(static_cast<std::size_t>(kind_named(interval.value("kind", ""))))
@@ -175,7 +180,9 @@ Json interval_table(const std::vector<std::string>& files) {
         {"shape_left_out", leave_shapes_out(rows)},
         {"gene_left_out", leave_genes_out(rows)}};
   }
-  return {{"model", std::string("emulator:") + emulator::recorded_profile()}, {"kinds", kinds}};
+  return {{"model", std::string("emulator:") + emulator::recorded_profile()},
+          {"not_modelled", not_modelled},
+          {"kinds", kinds}};
 }
 
 std::string interval_code(const Json& table) {
@@ -225,7 +232,8 @@ std::string describe_interval(const Json& table) {
         one ? percent(kind.at("pairs_in_order")) + " (of the same shape)"
             : percent(shapes.at("pairs_in_order")));
   }
-  return text;
+  return text +
+         fmt::format("not modelled, and in no row: {}\n", table.at("not_modelled").get<int>());
 }
 
 }  // namespace fa_tune::bench

@@ -40,8 +40,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
-constexpr double kModelBias = 1.16;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
 // is this much faster than its rate for lines that are read once, if lines are read at least that
 // often.

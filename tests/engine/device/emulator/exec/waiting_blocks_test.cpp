@@ -135,7 +135,8 @@ TEST_CASE("blocks that wait for those before them run, in every schedule and on 
     }
 }
 
-TEST_CASE("a prediction of blocks that wait for those before them runs these too") {
+TEST_CASE(
+    "for a time of blocks that wait for those before them these run too, and it is not modelled") {
   // One that is too large to be run as a whole.
   std::string work;
   for (int i = 0; i < 60; ++i) work += "  add.u32 %r8, %r8, %r1;\n";
@@ -151,8 +152,8 @@ TEST_CASE("a prediction of blocks that wait for those before them runs these too
     test::Bench bench(ptx, 2 + blocks);
     bench.launch.config.grid.x = blocks;
     const auto timing = bench.device->time(bench.launch, {});
-    REQUIRE_MESSAGE(timing, timing.error().message);
-    CHECK(timing->complete);
+    REQUIRE_FALSE(timing);
+    CHECK(timing.error().kind == FaultKind::not_modelled);
     CHECK(bench.words()[1 + blocks] == sum_to(blocks - 1));
   }
 }
@@ -344,11 +345,13 @@ TEST_CASE("a cooperative grid beyond what the device holds is refused, and so is
   CHECK(test::has(alone.error().message, "no cooperative launch"));
 }
 
-TEST_CASE("the time of a cooperative launch is one of all its blocks") {
+TEST_CASE("the time of a launch whose blocks all wait for each other is not modelled") {
   test::Bench bench(cooperative_barrier(1), 2 * kResident);
   const auto timing = bench.device->time(cooperative(bench, kResident), {});
-  REQUIRE_MESSAGE(timing, timing.error().message);
-  CHECK(timing->complete);
+  REQUIRE_FALSE(timing);
+  CHECK(timing.error().kind == FaultKind::not_modelled);
+  CHECK_MESSAGE(test::has(timing.error().message, "it waits in a loop for another block"),
+                timing.error().message);
 }
 
 TEST_CASE("a barrier of a grid that is larger than what the device holds is a deadlock") {

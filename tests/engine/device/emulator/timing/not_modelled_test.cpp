@@ -1,6 +1,7 @@
 #include "engine/device/emulator/timing/not_modelled.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
@@ -70,10 +71,10 @@ TEST_CASE("waits of unknown length are not modelled, where they were executed") 
 
 TEST_CASE("a loop that waits for another block is not modelled, one that reads on is") {
   const std::string spin =
-      "SPIN: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.ne.u32 %p1, %r2, 0;\n"
+      "SPIN: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 77;\n"
       "@%p1 bra SPIN;";
   CHECK(has(why_not(spin), "it waits in a loop for another block"));
-  CHECK(has(why_not("SPIN: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.ne.u32 %p1, %r2, 0;\n"
+  CHECK(has(why_not("SPIN: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.eq.u32 %p1, %r2, 77;\n"
                     "@%p1 bra SPIN;"),
             "atom.global.cas.b32 (PTX line "));
   // Its address moves: it reads an array.
@@ -99,7 +100,8 @@ TEST_CASE("8-bit floats through mma.sync have a rate on sm_89 alone") {
 
 TEST_CASE("wgmma has no time on a profile that has no rate of it") {
   const std::string body =
-      "mov.u64 %rd2, 0x4000004000010000;\nwgmma.fence.sync.aligned;\n"
+      "mov.u64 %rd2, 0x4000004000010040; mov.u32 %r10, s; st.shared.u32 [%r10], %r1; bar.sync 0;\n"
+      "wgmma.fence.sync.aligned;\n"
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd2, %rd2, 1, 1, 1, "
       "0, "
       "0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;";
@@ -107,6 +109,28 @@ TEST_CASE("wgmma has no time on a profile that has no rate of it") {
   CHECK(why_not(body, profile, TensorRule::hopper, 128) == "");
   profile.wgmma_f16_flop_per_clock_sm = 0;
   CHECK(has(why_not(body, profile, TensorRule::hopper, 128), "the profile has no rate of wgmma"));
+}
+
+TEST_CASE("a part that does less of a unit's work than its share does not stand for the rest") {
+  std::string body;
+  for (int i = 0; i < 1000; ++i)
+    body +=
+        "ex2.approx.ftz.f32 %f" + std::to_string(i % 30) + ", %f" + std::to_string(i % 30) + ";\n";
+  const CountedRun run(kRegisters + body, TensorRule::ampere, 32, 1);
+  const emulator::DeviceProfile profile = small_profile();
+  const auto why = [&](double part, double share) {
+    Prediction prediction = predict(profile, {}, run.launch, run.program, run.record, 1 << 20);
+    auto detail = nlohmann::json::parse(prediction.detail_json);
+    detail["units_us"]["special"] = part * detail["units_us"]["special"].get<double>();
+    detail["simulated_share"] = share;
+    prediction.detail_json = detail.dump();
+    return not_modelled(profile, run.launch, run.program, run.record, prediction);
+  };
+  CHECK(why(1, 0.5) == "");
+  CHECK(why(0.85, 0.5) == "");
+  CHECK(has(why(0.5, 0.5), "of the work of the unit 'special' it has 50%"));
+  // Where all of it was simulated there is nothing to stand for.
+  CHECK(why(0.5, 1) == "");
 }
 
 TEST_CASE("a kernel of which no way was recorded has no time") {
