@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kTrialsNamed = 6;
+constexpr std::size_t kTrialsNamed = 3;
 
 // What a detail says under "interval".
 struct Basis {

@@ -68,8 +68,8 @@ TEST_CASE("many ties are named by the first of them") {
   const auto ties = predicted_ties(trials[0], trials);
   REQUIRE(ties.has_value());
   CHECK(ties_text(*ties) ==
-        "8 more within 1.15 times its time: the model does not tell them apart (trials 2, 3, 4, 5, "
-        "6, 7, ...)");
+        "8 more within 1.15 times its time: the model does not tell them apart (trials 2, 3, 4, "
+        "...)");
   CHECK(prediction_json(trials[0], ties).at("not_told_apart").size() == 8);
 }
 

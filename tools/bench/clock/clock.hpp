@@ -86,7 +86,9 @@ std::string describe_score(const Json& score);
 // From files of predict_variants: for each kind of kernel the errors that predictions are shown
 // with (engine/device/emulator/timing/recorded_errors.hpp), and how well these hold for kernels of
 // a shape, or with a gene's value, that they were computed without.
-Json interval_table(const std::vector<std::string>& files);
+// `held_out`: files of kernels that it is computed without, to see how many of them lie inside.
+Json interval_table(const std::vector<std::string>& files,
+                    const std::vector<std::string>& held_out);
 // The same as recorded_errors.inc has it, and as a table for a person in Markdown.
 std::string interval_code(const Json& table);
 std::string describe_interval(const Json& table);

@@ -14,6 +14,9 @@ namespace {
 
 using emulator::KernelKind;
 
+// A value that fewer kernels have is none to be called the worst.
+constexpr std::size_t kFewestOfValue = 10;
+
 // A kernel that was timed, beside its prediction.
 struct Row {
   std::string shape;
@@ -140,11 +143,13 @@ std::string literal(double value) {
                               : "std::numeric_limits<double>::infinity()";
 }
 
-}  // namespace
-
-Json interval_table(const std::vector<std::string>& files) {
-  std::array<std::vector<Row>, emulator::kKernelKinds> all;
+struct Read {
+  std::array<std::vector<Row>, emulator::kKernelKinds> of_kind;
   int not_modelled = 0;
+};
+
+Read read_rows(const std::vector<std::string>& files) {
+  Read read;
   for (const std::string& file : files) {
     const Json predicted = Json::parse(read_file(file));
     const std::string model = predicted.at("model").get<std::string>();
@@ -153,20 +158,35 @@ Json interval_table(const std::vector<std::string>& files) {
                                   emulator::recorded_profile()));
     for (const Json& row : predicted.at("rows")) {
       if (row.contains("not_modelled")) {
-        ++not_modelled;
+        ++read.not_modelled;
         continue;
       }
       const Json interval = row.at("detail").value("interval", Json::object());
       const double us = row.at("predicted_us").get<double>();
-      all.at(static_cast<std::size_t>(kind_named(interval.value("kind", ""))))
+      read.of_kind.at(static_cast<std::size_t>(kind_named(interval.value("kind", ""))))
           .push_back({row.value("shape", predicted.value("shape", std::string())), row.at("config"),
                       std::log(us), std::log(row.at("median_us").get<double>() / us)});
     }
   }
+  return read;
+}
+
+Rows pointers(const std::vector<Row>& rows) {
+  Rows result;
+  for (const Row& row : rows) result.push_back(&row);
+  return result;
+}
+
+}  // namespace
+
+Json interval_table(const std::vector<std::string>& files,
+                    const std::vector<std::string>& held_out) {
+  const Read all = read_rows(files);
+  const Read others = read_rows(held_out);
   Json kinds = Json::object();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Rows rows;
-    for (const Row& row : all[i]) rows.push_back(&row);
+  for (std::size_t i = 0; i < emulator::kKernelKinds; ++i) {
+    const Rows rows = pointers(all.of_kind[i]);
+    const Rows unseen = pointers(others.of_kind[i]);
     const emulator::Middle middle = emulator::middle_90(errors_of(rows));
     const double apart = apart_of(rows);
     const auto known = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
@@ -178,10 +198,12 @@ Json interval_table(const std::vector<std::string>& files) {
         {"apart", known(apart)},
         {"pairs_in_order", json_of(ordered(apart, rows))},
         {"shape_left_out", leave_shapes_out(rows)},
-        {"gene_left_out", leave_genes_out(rows)}};
+        {"gene_left_out", leave_genes_out(rows)},
+        {"held_out", json_of(covered(middle, unseen))},
+        {"held_out_shapes", by_shape(unseen).size()}};
   }
   return {{"model", std::string("emulator:") + emulator::recorded_profile()},
-          {"not_modelled", not_modelled},
+          {"not_modelled", all.not_modelled},
           {"kinds", kinds}};
 }
 
@@ -204,9 +226,10 @@ std::string interval_code(const Json& table) {
 std::string describe_interval(const Json& table) {
   std::string text =
       "| kernels | number, shapes | 90% took, times as long as predicted | inside with their shape "
-      "left out | with a gene's value left out, worst | told apart from a ratio of | in order, "
-      "with "
-      "their shape left out |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+      "left out | with a gene's value left out, worst | held out, shapes: inside | told apart from "
+      "a "
+      "ratio of | in order, with their shape left out |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const auto& [name, kind] : table.at("kinds").items()) {
     const auto log_of = [&](const char* key) {
       return kind.at(key).is_null() ? HUGE_VAL : kind.at(key).get<double>();
@@ -219,16 +242,18 @@ std::string describe_interval(const Json& table) {
       for (const auto& [value, share] : values.items()) {
         const Share here{share.at("good"), share.at("of")};
         all += here;
-        if (here.part() >= least) continue;
+        if (here.part() >= least || here.of < kFewestOfValue) continue;
         least = here.part();
         worst = fmt::format("{} {} {}", gene, value, percent(share));
       }
     if (all.of > 0) worst = fmt::format("{:.0f}%, {}", 100 * all.part(), worst);
     const bool one = shapes.contains("why_not");
     text += fmt::format(
-        "| {} | {}, {} | {} to {} | {} | {} | {} | {} |\n", name, kind.at("kernels").get<int>(),
-        kind.at("shapes").get<int>(), ratio(log_of("low")), ratio(log_of("high")),
-        one ? "one shape" : percent(shapes.at("inside")), worst, ratio(log_of("apart")),
+        "| {} | {}, {} | {} to {} | {} | {} | {}, {}: {} | {} | {} |\n", name,
+        kind.at("kernels").get<int>(), kind.at("shapes").get<int>(), ratio(log_of("low")),
+        ratio(log_of("high")), one ? "one shape" : percent(shapes.at("inside")), worst,
+        kind.at("held_out").at("of").get<int>(), kind.at("held_out_shapes").get<int>(),
+        percent(kind.at("held_out")), ratio(log_of("apart")),
         one ? percent(kind.at("pairs_in_order")) + " (of the same shape)"
             : percent(shapes.at("pairs_in_order")));
   }

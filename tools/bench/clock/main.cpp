@@ -63,9 +63,11 @@ int main(int argc, char** argv) {
   score->add_option("in", in)->required();
 
   std::vector<std::string> predicted;
+  std::vector<std::string> held_out;
   std::string table;
   CLI::App* interval = app.add_subcommand("interval", "the errors that predictions are shown with");
   interval->add_option("predicted", predicted, "files of `predict`")->required();
+  interval->add_option("--held-out", held_out, "files to try it on, and to compute it without");
   interval->add_option("--table", table, "recorded_errors.inc, to be written")->required();
   interval->add_option("--data", out, "the table and how well it holds, as JSON")->required();
 
@@ -87,7 +89,7 @@ int main(int argc, char** argv) {
       fmt::print("{} variants, {:.0f} ms each; left out: {}\n", result["rows"].size(),
                  result["ms_per_prediction"].get<double>(), result["left_out"].get<int>());
     } else if (interval->parsed()) {
-      const Json result = interval_table(predicted);
+      const Json result = interval_table(predicted, held_out);
       write_file(table, interval_code(result));
       write_file(out, result.dump(1) + "\n");
       fmt::print("{}", describe_interval(result));
