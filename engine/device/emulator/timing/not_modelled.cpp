@@ -188,7 +188,9 @@ std::string not_modelled(const DeviceProfile& profile, const LaunchConfig& launc
         return op.starts_with("nanosleep") || op.starts_with("griddepcontrol.wait");
       }))
     return named(*i, "how long it waits is not known");
-  if (const auto i = executed.find_spin())
+  // The blocks of a cooperative launch are all there at once, and those of the busiest SM, which is
+  // simulated, are waited for. Of others' loops nobody knows how long they last.
+  if (const auto i = launch.cooperative ? std::nullopt : executed.find_spin())
     return named(*i, "it waits in a loop for another block, and one SM alone is simulated");
   if (std::string why = not_represented(profile, launch, program, record, predicted); !why.empty())
     return why;

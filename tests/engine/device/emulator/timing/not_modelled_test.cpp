@@ -25,8 +25,10 @@ std::string times(const std::string& text, int count) {
 
 // Why the model does not cover the kernel; empty if it does.
 std::string why_not(const std::string& body, emulator::DeviceProfile profile = small_profile(),
-                    TensorRule rule = TensorRule::ampere, std::uint32_t threads = 32) {
-  const CountedRun run(kRegisters + body, rule, threads, 1);
+                    TensorRule rule = TensorRule::ampere, std::uint32_t threads = 32,
+                    bool cooperative = false) {
+  CountedRun run(kRegisters + body, rule, threads, 1);
+  run.launch.cooperative = cooperative;
   const Prediction prediction = predict(profile, {}, run.launch, run.program, run.record, 1 << 20);
   return not_modelled(profile, run.launch, run.program, run.record, prediction);
 }
@@ -74,6 +76,8 @@ TEST_CASE("a loop that waits for another block is not modelled, one that reads o
       "SPIN: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 77;\n"
       "@%p1 bra SPIN;";
   CHECK(has(why_not(spin), "it waits in a loop for another block"));
+  // Of a cooperative launch the SM that is waited for is simulated.
+  CHECK(why_not(spin, small_profile(), TensorRule::ampere, 32, true) == "");
   CHECK(has(why_not("SPIN: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.eq.u32 %p1, %r2, 77;\n"
                     "@%p1 bra SPIN;"),
             "atom.global.cas.b32 (PTX line "));
