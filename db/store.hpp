@@ -38,7 +38,8 @@ struct RunRow {
   std::string finished_at;   // empty while running
 };
 
-// The two figures that a trial may have, each with its interval. They were taken at different times
+// The two figures that a trial may have, each with its interval: of 95% where measured, of 90% where
+// predicted, which then need not hold the figure (engine/device/device.hpp, Timing). They were taken at different times
 // and with different care, so they have no common type: screens are compared with screens, finals
 // with finals.
 struct ScreenTime {
@@ -74,7 +75,8 @@ struct TrialRow {
   // Present only if the trial was timed, and if the finals kept it. `time_kind` is the run's.
   std::optional<ScreenTime> screen_time;
   std::optional<FinalTime> final_time;
-  std::string detail_json;  // a prediction's counters and bound, or how its screen was taken
+  // A prediction's counters, bound and what its interval rests on, or how its screen was taken.
+  std::string detail_json;
   std::string finished_at;
   std::string device;           // the device that ran the kernel, "cuda:1"; empty if none did
   std::optional<double> at_ms;  // of the run's search, earlier sessions included; none in old runs

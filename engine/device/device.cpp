@@ -37,6 +37,8 @@ std::string to_text(FaultKind kind) {
       return "trap";
     case FaultKind::read_only:
       return "input_changed";
+    case FaultKind::not_modelled:
+      return "not_modelled";
     case FaultKind::unfinished:
       return "unfinished";
     case FaultKind::died:

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,6 +79,7 @@ enum class FaultKind {
   timeout,              // more instructions or time than allowed
   trap,                 // the kernel stopped itself
   read_only,            // a store to one of Launch::read_only
+  not_modelled,         // it ran, and the model of times does not cover what it did
   unfinished,           // what this device may execute was used up: see open_emulator
   died,                 // the process that ran it ended
   killed,               // that process was killed from outside: nothing about the kernel
@@ -204,13 +206,18 @@ struct Timing {
   TimeKind kind = TimeKind::measured;
   std::vector<double> samples_us;  // a launch, in the order they were taken; one if predicted
   std::string model;               // if predicted: the profile's name
-  std::string detail_json;         // if predicted: what bounds it, the counters, as a JSON object
-  L2 l2 = L2::warm;                // this and what follows: if measured
+  // If predicted: what bounds it, the counters, what the interval rests on, as a JSON object.
+  std::string detail_json;
+  L2 l2 = L2::warm;  // this and what follows: if measured
   int launches_per_sample = 0;
   GpuState gpu = {};
   // If predicted: all blocks ran, so what they left in the outputs is what a launch leaves there.
   bool complete = false;
   bool restored = false;  // TimingPlan::restore was done before each launch
+  // If predicted: the ends of its 90% interval, boundless where nothing is known. It lies beside the
+  // time where the model is known to be off for such kernels.
+  double low_us = -std::numeric_limits<double>::infinity();
+  double high_us = std::numeric_limits<double>::infinity();
 };
 
 // Why a cooperative launch cannot be: all of its blocks have to run at once.

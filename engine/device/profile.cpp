@@ -17,9 +17,13 @@ struct Bottleneck {
   int DeviceProfile::*field;
 };
 
+enum class Of { work, time };  // a larger one makes kernels faster, or slower
+
 struct Rate {
   std::string_view key;
   double DeviceProfile::*field;
+  Of of = Of::work;
+  bool required = true;  // and above zero; else 0 or nothing says that there is none
 };
 
 // l2_bytes, which is wider than an int, is the one limit that is not here.
@@ -40,27 +44,29 @@ constexpr Bottleneck kLimits[] = {
 
 constexpr Rate kRates[] = {
     {"clock_mhz", &DeviceProfile::clock_mhz},
+    {"clock_loss_at_full_tensor", &DeviceProfile::clock_loss_at_full_tensor, Of::time, false},
     {"dram_gb_per_s", &DeviceProfile::dram_gb_per_s},
     {"l2_bytes_per_clock_sm", &DeviceProfile::l2_bytes_per_clock_sm},
     {"l2_port_bytes_per_clock_sm", &DeviceProfile::l2_port_bytes_per_clock_sm},
     {"shared_bytes_per_clock_sm", &DeviceProfile::shared_bytes_per_clock_sm},
     {"tensor_f16_flop_per_clock_sm", &DeviceProfile::tensor_f16_flop_per_clock_sm},
-    {"wgmma_f16_flop_per_clock_sm", &DeviceProfile::wgmma_f16_flop_per_clock_sm},
+    {"wgmma_f16_flop_per_clock_sm", &DeviceProfile::wgmma_f16_flop_per_clock_sm, Of::work, false},
     {"fma_f32_per_clock_sm", &DeviceProfile::fma_f32_per_clock_sm},
+    {"fma_f64_per_clock_sm", &DeviceProfile::fma_f64_per_clock_sm, Of::work, false},
     {"alu_int_per_clock_sm", &DeviceProfile::alu_int_per_clock_sm},
     {"special_per_clock_sm", &DeviceProfile::special_per_clock_sm},
     {"half_per_clock_sm", &DeviceProfile::half_per_clock_sm},
     {"convert_per_clock_sm", &DeviceProfile::convert_per_clock_sm},
     {"issue_per_clock_sm", &DeviceProfile::issue_per_clock_sm},
-    {"launch_us", &DeviceProfile::launch_us},
-    {"block_start_clocks", &DeviceProfile::block_start_clocks},
-    {"arithmetic_latency", &DeviceProfile::arithmetic_latency},
-    {"special_latency", &DeviceProfile::special_latency},
-    {"tensor_latency", &DeviceProfile::tensor_latency},
-    {"shared_latency", &DeviceProfile::shared_latency},
-    {"l2_latency", &DeviceProfile::l2_latency},
-    {"barrier_latency", &DeviceProfile::barrier_latency},
-    {"barrier_warp_clocks", &DeviceProfile::barrier_warp_clocks},
+    {"launch_us", &DeviceProfile::launch_us, Of::time},
+    {"block_start_clocks", &DeviceProfile::block_start_clocks, Of::time},
+    {"arithmetic_latency", &DeviceProfile::arithmetic_latency, Of::time},
+    {"special_latency", &DeviceProfile::special_latency, Of::time},
+    {"tensor_latency", &DeviceProfile::tensor_latency, Of::time},
+    {"shared_latency", &DeviceProfile::shared_latency, Of::time},
+    {"l2_latency", &DeviceProfile::l2_latency, Of::time},
+    {"barrier_latency", &DeviceProfile::barrier_latency, Of::time},
+    {"barrier_warp_clocks", &DeviceProfile::barrier_warp_clocks, Of::time},
 };
 
 void check_known_keys(const YamlNode& root) {
@@ -82,6 +88,33 @@ bool is_arch(const std::string& text) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// 1600, or {value: 1600, range: [1200, 2040]} where it is known no better.
+void read_rate(const YamlNode& node, const Rate& rate, DeviceProfile& profile) {
+  const auto number = [&](const YamlNode& at) {
+    const double value = at.number(rate.key);
+    if (value < 0 || (rate.required && value == 0))
+      at.expected(rate.key, rate.required ? "a number above zero" : "0 or a number above it");
+    return value;
+  };
+  if (!node.is_map()) {
+    profile.*rate.field = number(node);
+    return;
+  }
+  node.check_keys(rate.key, {"value", "range"});
+  const double value = number(node.at("value"));
+  const YamlNode& range = node.at("range");
+  const auto& ends = range.items(rate.key);
+  if (ends.size() != 2) range.expected(rate.key, "a range such as [1200, 2040]");
+  const double low = number(ends[0]), high = number(ends[1]);
+  if (!(low <= value && value <= high && low > 0))
+    range.expected(rate.key, "a range above zero that holds the value");
+  profile.*rate.field = value;
+  // Both are members of the base.
+  const auto field = static_cast<double emulator::DeviceProfile::*>(rate.field);
+  const bool work = rate.of == Of::work;
+  profile.ranges.push_back({field, work ? low : high, work ? high : low});
+}
+
 DeviceProfile read_profile(const std::filesystem::path& file) {
   const YamlNode root = YamlNode::parse(read_file(file, kYamlFile), file);
   check_known_keys(root);
@@ -97,9 +130,8 @@ DeviceProfile read_profile(const std::filesystem::path& file) {
   }
   profile.l2_bytes = root.at("l2_bytes").integer("l2_bytes", 1, INT64_MAX);
   for (const Rate& rate : kRates) {
-    const double value = root.at(rate.key).number(rate.key);
-    if (value <= 0) root.at(rate.key).expected(rate.key, "a number above zero");
-    profile.*rate.field = value;
+    if (rate.required || root.find(rate.key) != nullptr)
+      read_rate(root.at(rate.key), rate, profile);
   }
   return profile;
 }

@@ -249,7 +249,7 @@ std::expected<Measurement, device::Fault> measure(device::Device& device,
     plan.complete = effort == Effort::final_;
     auto timing = work.time(plan);
     if (!timing) return std::unexpected(timing.error());
-    const Interval time = estimate(timing->samples_us);
+    const Interval time{timing->samples_us.front(), timing->low_us, timing->high_us};
     return Measurement{std::move(*timing), time};
   }
 

@@ -7,7 +7,8 @@
 namespace fa_tune {
 
 // A figure and the ends of an interval for it, all in one unit. An end that nothing is known of is
-// infinite: a prediction has none, nor has the mean of a single sample.
+// infinite, as of the mean of a single sample. A predicted time may lie outside of its interval, where
+// the model is known to be off in one direction.
 struct Interval {
   double value = 0;
   double low = -std::numeric_limits<double>::infinity();

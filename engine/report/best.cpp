@@ -53,18 +53,25 @@ std::vector<TrialOfRun> best_trials(const db::Store& store, const db::TrialFilte
   std::vector<TrialOfRun> trials;
   struct Known {
     db::RunRow run;
+    std::optional<PredictedTies> ties;  // of the first of its trials
     std::map<std::int64_t, RacedFinal> finals;
     std::optional<db::PlainKernelRow> plain;
   };
   std::map<std::int64_t, Known> runs;
   for (const db::TrialRow& trial : store.best(filter)) {
     auto known = runs.find(trial.run);
-    if (known == runs.end())
+    const bool first = known == runs.end();
+    if (first) {
+      db::RunRow run = store.run(trial.run).value();
+      auto ties = run.time_kind == "predicted" ? predicted_ties(trial, store.trials(trial.run))
+                                               : std::nullopt;
       known = runs.emplace(trial.run,
-                           Known{store.run(trial.run).value(), raced_finals(store, trial.run),
+                           Known{std::move(run), std::move(ties), raced_finals(store, trial.run),
                                  store.plain_kernel(trial.run)})
                   .first;
-    trials.push_back({trial, known->second.run, {}, known->second.plain});
+    }
+    trials.push_back({trial, known->second.run, {}, known->second.plain, {}});
+    if (first) trials.back().ties = known->second.ties;
     const auto& finals = known->second.finals;
     if (const auto found = finals.find(trial.id); found != finals.end())
       trials.back().raced = found->second;
@@ -76,7 +83,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
   if (trials.empty()) return "No trial that passed, with a time, matches.\n";
   std::vector<std::pair<std::string, Table>> tables;
   for (const TrialOfRun& both : trials) {
-    const auto& [trial, run, raced, plain] = both;
+    const auto& [trial, run, raced, plain, ties] = both;
     const std::string context = context_text(run);
     auto table = tables.begin();
     while (table != tables.end() && table->first != context) ++table;
@@ -108,8 +115,19 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
   for (const auto& [what, ids] : open)
     text += paragraph(
         fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s", fmt::join(ids, ", "), what));
+  std::map<std::string, std::vector<std::int64_t>> bases;
+  for (const TrialOfRun& both : trials)
+    if (const std::string words = interval_rests_on(both.trial); !words.empty())
+      bases[words].push_back(both.trial.id);
+  for (const auto& [words, ids] : bases)
+    text += paragraph(bases.size() == 1 ? words
+                                        : fmt::format("trial{} {}: {}", ids.size() == 1 ? "" : "s",
+                                                      fmt::join(ids, ", "), words));
+  for (const TrialOfRun& both : trials)
+    if (both.ties)
+      text += paragraph(fmt::format("trial {}: {}", both.trial.id, ties_text(*both.ties)));
   std::set<std::int64_t> told;
-  for (const auto& [trial, run, raced, plain] : trials)
+  for (const auto& [trial, run, raced, plain, ties] : trials)
     if (plain && told.insert(run.id).second)
       text += paragraph(
           fmt::format("trial {}: {}", trial.id, beside_plain(trial, *plain, run.time_kind)));
@@ -118,7 +136,7 @@ std::string best_table(const std::vector<TrialOfRun>& trials) {
 
 std::string best_json(const std::vector<TrialOfRun>& trials) {
   auto array = nlohmann::ordered_json::array();
-  for (const auto& [trial, run, raced, plain] : trials) {
+  for (const auto& [trial, run, raced, plain, ties] : trials) {
     auto time = interval_json(*shown_time(trial));
     time["kind"] = run.time_kind;
     array.push_back({{"trial", trial.id},
@@ -133,7 +151,8 @@ std::string best_json(const std::vector<TrialOfRun>& trials) {
                      {"seed", run.seed},
                      {"final", raced ? final_json(*raced) : nlohmann::ordered_json()},
                      {"plain_us", plain && plain->time ? interval_json(plain->time->us)
-                                                       : nlohmann::ordered_json()}});
+                                                       : nlohmann::ordered_json()},
+                     {"prediction", prediction_json(trial, ties)}});
   }
   return array.dump(2) + "\n";
 }
@@ -142,7 +161,7 @@ std::string best_csv(const std::vector<TrialOfRun>& trials) {
   std::string text =
       "trial,space,device,arch,config,time_us_median,time_us_low,time_us_high,time_kind,verdict,"
       "source_hash,run,seed\n";
-  for (const auto& [trial, run, raced, plain] : trials) {
+  for (const auto& [trial, run, raced, plain, ties] : trials) {
     std::string row;
     const Interval us = *shown_time(trial);
     for (const std::string& field :

@@ -27,6 +27,9 @@ std::string best_table(const std::vector<TrialOfRun>& trials);
 //   config            object          time_us  {median, low, high, kind}, low and high may be null
 //   final             final_json of a trial that was raced, else null; time_us is of a warm cache
 //   plain_us          {median, low, high} of the run's plain kernel, as screened, or null
+//   prediction        of a predicted time: {rests_on: what its 90% interval does, told_apart_from,
+//                     not_told_apart}, the last two (a ratio, trials) of a run's first alone and
+//                     else null; of a measured one null
 std::string best_json(const std::vector<TrialOfRun>& trials);
 
 // A header row and one row a trial, quoted as RFC 4180 says, lines ended by "\n":

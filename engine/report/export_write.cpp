@@ -241,7 +241,7 @@ std::string block(const ExportFacts& facts) {
 }  // namespace
 
 ExportFacts export_facts(const db::Store& store, std::int64_t trial) {
-  const auto [row, run, raced, plain] = require_trial(store, trial);
+  const auto [row, run, raced, plain, ties] = require_trial(store, trial);
   ExportFacts facts;
   facts.space = run.space;
   facts.space_hash = run.space_hash;

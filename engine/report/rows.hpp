@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "db/store.hpp"
+#include "engine/report/prediction.hpp"
 #include "engine/yaml/value.hpp"
 
 namespace fa_tune::report {
@@ -50,6 +51,7 @@ struct TrialOfRun {
   db::RunRow run;
   std::optional<RacedFinal> raced = {};
   std::optional<db::PlainKernelRow> plain = {};  // the run's
+  std::optional<PredictedTies> ties = {};        // of a run's best, as far as one is asked for
 };
 
 // The figure that a trial is shown with, beside its stage: that of its finals where there is one.

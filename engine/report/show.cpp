@@ -44,7 +44,8 @@ class Page {
 std::string bytes_text(int bytes) { return bytes < 0 ? "-" : fmt::format("{} bytes", bytes); }
 
 void show_origin(Page& page, const db::Store& store, const TrialOfRun& both) {
-  const auto& [trial, run, raced, plain] = both;
+  const db::TrialRow& trial = both.trial;
+  const db::RunRow& run = both.run;
   page.section(fmt::format("Trial {}: number {} of run {}", trial.id, trial.number, run.id));
   page.line("space", run.space + ", hash " + run.space_hash);
   page.line("problem", run.problem + " " + settings_text(run.shape_json));
@@ -89,7 +90,7 @@ void show_cost(Page& page, const db::TrialRow& trial) {
 }
 
 void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
-  const auto& [trial, run, raced, plain] = both;
+  const auto& [trial, run, raced, plain, ties] = both;
   page.section(run.time_kind == "measured" ? "Time, measured" : "Time, predicted");
   if (!shown_time(trial)) page.line("time", "none: the trial was not timed");
   const auto line = [&](const char* phase, const Interval& us) {
@@ -97,6 +98,8 @@ void show_times(Page& page, const db::Store& store, const TrialOfRun& both) {
   };
   if (trial.screen_time) line("screen", trial.screen_time->us);
   if (trial.final_time) line("final", trial.final_time->us);
+  if (const std::string words = interval_rests_on(trial); !words.empty())
+    page.line("interval", words);
   if (plain) page.line("beside", beside_plain(trial, *plain, run.time_kind));
   for (const db::SampleRow& series : store.samples(trial.id)) {
     if (series.us.empty()) continue;
@@ -136,6 +139,7 @@ void show_detail(Page& page, const std::string& title, const std::string& json) 
   if (!detail.is_object()) return;
   page.section(title);
   for (const auto& [name, value] : detail.items()) {
+    if (name == "interval") continue;  // it stands beside the time
     if (name == "steps" || name == "kernels")
       for (const auto& one : value) show_part(page, name == "steps" ? "step" : "kernel", one);
     else

@@ -57,7 +57,8 @@ void fields(auto& archive, device::GpuState& gpu) {
 }
 void fields(auto& archive, device::Timing& timing) {
   archive(timing.kind, timing.samples_us, timing.model, timing.detail_json, timing.l2,
-          timing.launches_per_sample, timing.gpu, timing.complete, timing.restored);
+          timing.launches_per_sample, timing.gpu, timing.complete, timing.restored, timing.low_us,
+          timing.high_us);
 }
 void fields(auto& archive, device::Fault& fault) { archive(fault.kind, fault.message); }
 void fields(auto& archive, device::DeviceInfo& info) {

@@ -90,7 +90,8 @@ std::vector<worker::message::Request> sample_requests() {
 
 std::vector<worker::message::Answer> sample_answers() {
   GpuState gpu{{1980, 1200}, {1}, {"power cap"}, 650.5, 71, "why", 1};
-  Timing timing{TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true, true};
+  Timing timing{
+      TimeKind::measured, {1.5, 2.5}, "l4", "{}", L2::cold, 20, gpu, true, true, 1.25, 2.75};
   return {worker::message::DeviceOpened{worker::message::kVersion, sample_info()},
           worker::message::CompilerOpened{worker::message::kVersion, "NVRTC 13.0.88", "digest"},
           worker::message::GpusFound{worker::message::kVersion, {sample_info(), sample_info()}},

@@ -34,7 +34,7 @@ import csv, json, sqlite3
 best = json.load(open("best.json"))
 rows = list(csv.reader(open("best.csv", newline="")))
 db = sqlite3.connect("fa.db")
-keys = "trial space device arch config time_us verdict source_hash run seed final plain_us".split()
+keys = "trial space device arch config time_us verdict source_hash run seed final plain_us prediction".split()
 assert best, "an empty list"
 for entry in best:
     assert list(entry) == keys, list(entry)

@@ -153,6 +153,11 @@ int differs(const lone::LoneLaunch& launch, const std::vector<lone::LoneOutput>&
 
 int report_counters(lone::LoneRun& run, device::Device& device) {
   const auto timing = device.time(run.launch(), {});
+  // The kernel did nothing wrong.
+  if (!timing && timing.error().kind == device::FaultKind::not_modelled) {
+    fmt::print("not modelled, so there is no time: {}\n\n", timing.error().message);
+    return 0;
+  }
   if (!timing) return complain(timing.error());
   fmt::print("predicted for {}: {:.3f} us\n{}\n", timing->model, timing->samples_us.front(),
              emulator::counters_report(timing->detail_json));

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/report/failures.hpp"
+#include "engine/report/prediction.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/log.hpp"
 #include "engine/util/shell.hpp"
@@ -46,6 +48,24 @@ std::string compared(const db::TrialRow& best, const db::TrialRow& other) {
   return fmt::format("{:>9.2f} us  {:>7.2f}x", theirs, theirs / mine);
 }
 
+// " [4.10, 4.22]", or nothing where it is not known.
+std::string ends_text(const Interval& us) {
+  const auto low = known_end(us.low), high = known_end(us.high);
+  return low && high ? fmt::format(" [{:.2f}, {:.2f}]", *low, *high) : "";
+}
+
+// How far off the best predicted time may be, and what it is not told apart from.
+std::string prediction_lines(const db::TrialRow& best, const std::vector<db::TrialRow>& trials) {
+  std::string text;
+  const auto add = [&](const std::string& words) {
+    for (const std::string& line : report::wrap_words(words, report::kPageWidth - 2))
+      text += "  " + line + '\n';
+  };
+  if (const std::string words = report::interval_rests_on(best); !words.empty()) add(words);
+  if (const auto ties = report::predicted_ties(best, trials)) add(report::ties_text(*ties));
+  return text;
+}
+
 std::string known_best_line(const tuner::KnownBest& known, double best_us) {
   const std::string name = fmt::format("  known best of this space, {}: ", known.name);
   if (!known.ratio) return name + known.message + "\n";
@@ -78,12 +98,12 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   const bool predicted = run->time_kind == "predicted";
   const Interval us = *report::shown_time(best);
 
-  text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}\n", best.id, result.run, us.value,
+  text += fmt::format("\nbest: trial {} of run {}, {:.2f} us {}{}\n", best.id, result.run, us.value,
                       predicted ? fmt::format("predicted for {} (no GPU was used)",
                                               device::modelled_gpu(run->device_name))
-                                : fmt::format("measured on {} [{:.2f}, {:.2f}]", run->device_name,
-                                              known_end(us.low).value_or(us.value),
-                                              known_end(us.high).value_or(us.value)));
+                                : fmt::format("measured on {}", run->device_name),
+                      ends_text(us));
+  if (predicted) text += prediction_lines(best, trials);
   const auto finals = report::raced_finals(store, result.run);
   if (const auto raced = finals.find(best.id); raced != finals.end())
     text += fmt::format("  in the finals: {}\n", report::standing_text(raced->second));
@@ -130,6 +150,9 @@ std::string summary_json(const db::Store& store, const tuner::EvolveResult& resu
             {"stage", trial.stage},
             {"time_us", report::interval_json(*report::shown_time(trial))}};
     best["time_us"]["kind"] = run->time_kind;
+    if (run->time_kind == "predicted")
+      best["prediction"] =
+          report::prediction_json(trial, report::predicted_ties(trial, store.trials(result.run)));
   }
   Json known = Json::array();
   for (const tuner::KnownBest& each : result.known_best)

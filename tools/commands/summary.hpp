@@ -16,7 +16,8 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
 // The same for programs, an object; stable:
 //   run, trials {all, passed, failed, duplicate}  integers     state  done, interrupted
 //   seconds     of the search, earlier sessions included
-//   best        null, or {trial, config, stage, time_us {median, low, high, kind}}
+//   best        null, or {trial, config, stage, time_us {median, low, high, kind}} and, where it is
+//               predicted, prediction {rests_on, told_apart_from, not_told_apart}
 //   baseline_us the first preset's screen, or null
 //   plain_us    the plain kernel's, or null
 //   known_best  of the space, each {name, ratio of its time to the best's or null, message}

@@ -16,6 +16,7 @@
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
+#include "engine/device/emulator/timing/not_modelled.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/local/emulator_terms.hpp"
 #include "engine/device/local/step_times.hpp"
@@ -234,8 +235,12 @@ class EmulatorDevice final : public Device {
     emulator::Prediction prediction =
         emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,
                           record, reachable);
-    timed.times.push_back(
-        {plain_name(kernel.program.kernel), prediction.us, std::move(prediction.detail_json)});
+    if (std::string why = emulator::not_modelled(profile_, to_emulator(step.config), kernel.program,
+                                                 record, prediction);
+        !why.empty())
+      return refuse(FaultKind::not_modelled, plain_name(kernel.program.kernel) + ": " + why);
+    timed.times.push_back({plain_name(kernel.program.kernel), prediction.us, prediction.interval,
+                           std::move(prediction.detail_json)});
     return {};
   }
 
@@ -255,6 +260,9 @@ class EmulatorDevice final : public Device {
     timing.samples_us = {0};
     for (const StepTime& step : timed.times) timing.samples_us.front() += step.us;
     timing.model = profile_.name;
+    const emulator::Interval90 interval = interval_of_steps(timed.times);
+    timing.low_us = interval.low_us;
+    timing.high_us = interval.high_us;
     timing.detail_json =
         launch.steps.empty() ? timed.times.front().detail_json : detail_of_steps(timed.times);
     timing.complete = timed.whole;

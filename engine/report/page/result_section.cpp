@@ -20,21 +20,22 @@ std::string tflops_text(double tflops) {
 
 std::string interval_words(const db::TrialRow& trial) {
   const Interval us = *shown_time(trial);
-  return fmt::format("[{}, {}]", time_text(known_end(us.low)), time_text(known_end(us.high)));
+  const auto low = known_end(us.low), high = known_end(us.high);
+  return low && high ? fmt::format(", [{}, {}]", time_text(low), time_text(high)) : "";
 }
 
 // Folded away: for who wants to choose another than the winner.
 std::string best_table(const RunFacts& facts) {
   const bool raced = !facts.raced.empty();
   std::vector<std::string> heads = {"config", "trial", facts.run.time_kind + " us"};
-  if (facts.measured()) heads.emplace_back("interval");
+  heads.emplace_back("interval");
   if (raced) heads.insert(heads.end(), {"cold L2 us", "standing"});
   heads.insert(heads.end(), {"registers", "spilled"});
   std::vector<std::vector<std::string>> rows = {heads};
   for (const db::TrialRow& trial : facts.best) {
     std::vector<std::string> row = {settings_text(trial.config_json), std::to_string(trial.id),
                                     time_text(shown_us(trial))};
-    if (facts.measured()) row.push_back(interval_text(*shown_time(trial)));
+    row.push_back(interval_text(*shown_time(trial)));
     if (raced) {
       const auto found = facts.raced.find(trial.id);
       const bool there = found != facts.raced.end();
@@ -119,9 +120,9 @@ std::string result_section(const RunFacts& facts) {
   std::string cards =
       card(time_text(shown_us(winner)) + " us",
            facts.measured()
-               ? fmt::format("measured, {}, {}", winner.stage == "final" ? "final" : "as screened",
+               ? fmt::format("measured, {}{}", winner.stage == "final" ? "final" : "as screened",
                              interval_words(winner))
-               : "predicted, not measured");
+               : "predicted, not measured" + interval_words(winner));
   if (!facts.extras.presets.empty()) {
     const auto& [name, config] = facts.extras.presets.front();
     const db::TrialRow* baseline = facts.trial_of(config);
@@ -141,6 +142,10 @@ std::string result_section(const RunFacts& facts) {
   for (const db::TrialRow& trial : facts.trials) passed += trial.outcome == Outcome::passed;
   cards += card(fmt::format("{} of {}", passed, facts.trials.size()), "trials passed");
   std::string body = element("div", cards, "cards");
+  if (const std::string words = interval_rests_on(winner); !words.empty()) {
+    const auto ties = predicted_ties(winner, facts.trials);
+    body += text_element("p", words + (ties ? ". Other kernels: " + ties_text(*ties) : "") + ".");
+  }
   if (const auto raced = facts.raced.find(winner.id); raced != facts.raced.end()) {
     std::string words = "In the finals: " + standing_text(raced->second) + ".";
     if (raced->second.row.cold)

@@ -45,6 +45,8 @@ class ClockDevice : public device::Device {
     if (device_info.times == device::TimeKind::predicted) {
       timing.model = "fake";
       timing.samples_us = {clock_(plan, taken_++)};
+      timing.low_us = 0.5 * timing.samples_us.front();
+      timing.high_us = 4 * timing.samples_us.front();
       return timing;
     }
     taken_ += plan.warm_up_samples;

@@ -133,8 +133,8 @@ TEST_CASE("a device that predicts is asked once") {
     CHECK(result->timing.kind == TimeKind::predicted);
     CHECK(result->timing.model == "fake");
     CHECK(result->time_us.value == 12.5);
-    CHECK(result->time_us.low == 12.5);
-    CHECK(result->time_us.high == 12.5);
+    CHECK(result->time_us.low == 6.25);
+    CHECK(result->time_us.high == 50);
     CHECK(static_cast<int>(result->timing.samples_us.size()) == 1);
   }
 }

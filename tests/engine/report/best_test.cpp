@@ -135,7 +135,7 @@ TEST_CASE("best as JSON: exactly the documented keys, with their types") {
     "arch":"sm_89","config":{"template":"mma","BLOCK_M":2},
     "time_us":{"median":80.5,"low":79.695,"high":81.305,"kind":"predicted"},
     "verdict":"passed","source_hash":"source2","run":1,"seed":18446744073709551615,"final":null,
-    "plain_us":null}])");
+    "plain_us":null,"prediction":null}])");
   CHECK(json == expected);
 }
 

@@ -75,13 +75,23 @@ Json measure_variants(const MeasureOptions& options);
 // The same list from files of attention_grid.py. Each row has its own shape, its flop, and the half
 // that it belongs to: constants may be set on "set" (L 512, 2048, 8192), and never on "others".
 Json recorded_variants(const RecordedOptions& options);
-// The rows of `measured`, each with predicted_us and the model's detail. Rows of older kernels that
-// the templates no longer have are left out and counted.
+// The rows of `measured`, each with predicted_us and the model's detail, or not_modelled: why not.
+// Rows of older kernels that the templates no longer have are left out and counted.
 Json predict_variants(const Json& measured, const PredictOptions& options);
 // Figures that say how well predicted_us ranks median_us, and a line for a person. Of rows with a
 // shape of their own, by half, and times are taken a flop.
 Json score_variants(const Json& predicted);
 std::string describe_score(const Json& score);
+
+// From files of predict_variants: for each kind of kernel the errors that predictions are shown
+// with (engine/device/emulator/timing/recorded_errors.hpp), and how well these hold for kernels of
+// a shape, or with a gene's value, that they were computed without.
+// `held_out`: files of kernels that it is computed without, to see how many of them lie inside.
+Json interval_table(const std::vector<std::string>& files,
+                    const std::vector<std::string>& held_out);
+// The same as recorded_errors.inc has it, and as a table for a person in Markdown.
+std::string interval_code(const Json& table);
+std::string describe_interval(const Json& table);
 
 // NVRTC, through a cache in `folder` if one is named.
 std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder);

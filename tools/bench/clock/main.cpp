@@ -3,12 +3,14 @@
 //   bench_clock measure l4.yaml cuda:0 260 101 1,8,512,64 measured.json --threads 16
 //   bench_clock predict measured.json emulator:h100 predicted.json
 //   bench_clock score predicted.json
+//   bench_clock interval --table recorded_errors.inc --data interval.json predicted.json ...
 //   bench_clock recorded tools/bench/results/attention_grid recorded.json --per-cell 3
 //
 // `measure` draws random valid variants of a space and times each on the GPU as a screening does
 // (no gate: wrong answers take as long). `recorded` takes the screened
 // times of attention_grid.py in its place. `predict` runs the same list on an emulator; it needs no
-// GPU. `score` holds the two against each other.
+// GPU. `score` holds the two against each other. `interval` makes of their errors what predictions are
+// shown with; tools/bench/clock/interval does that from beginning to end.
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -60,6 +62,15 @@ int main(int argc, char** argv) {
   CLI::App* score = app.add_subcommand("score", "how well predicted times rank measured ones");
   score->add_option("in", in)->required();
 
+  std::vector<std::string> predicted;
+  std::vector<std::string> held_out;
+  std::string table;
+  CLI::App* interval = app.add_subcommand("interval", "the errors that predictions are shown with");
+  interval->add_option("predicted", predicted, "files of `predict`")->required();
+  interval->add_option("--held-out", held_out, "files to try it on, and to compute it without");
+  interval->add_option("--table", table, "recorded_errors.inc, to be written")->required();
+  interval->add_option("--data", out, "the table and how well it holds, as JSON")->required();
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (measure->parsed()) {
@@ -77,6 +88,11 @@ int main(int argc, char** argv) {
       write_file(out, result.dump() + "\n");
       fmt::print("{} variants, {:.0f} ms each; left out: {}\n", result["rows"].size(),
                  result["ms_per_prediction"].get<double>(), result["left_out"].get<int>());
+    } else if (interval->parsed()) {
+      const Json result = interval_table(predicted, held_out);
+      write_file(table, interval_code(result));
+      write_file(out, result.dump(1) + "\n");
+      fmt::print("{}", describe_interval(result));
     } else {
       fmt::print("{}", describe_score(score_variants(Json::parse(read_file(in)))));
     }

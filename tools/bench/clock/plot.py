@@ -19,7 +19,7 @@ def load(path):
     with open(path) as file:
         data = json.load(file)
     points = [
-        (row["median_us"], row["predicted_us"], row["config"]["template"]) for row in data["rows"]
+        (row["median_us"], row["predicted_us"], row["config"]["template"]) for row in data["rows"] if "predicted_us" in row
     ]
     return {"shape": data["shape"], "train": "train" in path, "points": points}
 

@@ -31,6 +31,8 @@ class Predictor {
     }
     Workplace workplace(task_, *device_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      // What an earlier model said.
+      for (const char* key : {"predicted_us", "detail", "not_modelled"}) rows[i].erase(key);
       const kernel::CompileOutcome outcome = compiled[i].get();
       if (!outcome) {
         why_not = outcome.error().message;
@@ -41,6 +43,11 @@ class Predictor {
         throw MachineError("a measured variant does not load: " + kernel.error().message);
       const Stopwatch watch;
       const auto timing = device_->time(workplace.launch(configs[i], *kernel), {});
+      if (!timing && timing.error().kind == device::FaultKind::not_modelled) {
+        rows[i]["not_modelled"] = timing.error().message;
+        device_->unload(*kernel);
+        continue;
+      }
       if (!timing) throw MachineError("a measured variant fails: " + timing.error().message);
       spent_ms += watch.milliseconds();
       rows[i]["predicted_us"] = timing->samples_us.front();
@@ -81,7 +88,8 @@ Json predict_variants(const Json& measured, const PredictOptions& options) {
     spent_ms += predictor.spent_ms;
     why_not = predictor.why_not;
     for (Json& row : of_shape)
-      if (row.contains("predicted_us")) result["rows"].push_back(std::move(row));
+      if (row.contains("predicted_us") || row.contains("not_modelled"))
+        result["rows"].push_back(std::move(row));
   }
   if (result["rows"].empty()) throw UserError("no variant of the list compiles: " + why_not);
   result["left_out"] = rows.size() - result["rows"].size();

@@ -105,6 +105,7 @@ Json score_variants(const Json& predicted) {
   std::map<std::string, Times> groups;
   bool many_shapes = false;
   for (const Json& row : predicted.at("rows")) {
+    if (!row.contains("predicted_us")) continue;
     const bool has_flop = row.contains("flop");
     many_shapes = many_shapes || has_flop;
     const double unit = has_flop ? row.at("flop").get<double>() : 1;

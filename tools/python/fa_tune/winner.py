@@ -17,7 +17,8 @@ from .errors import InputError
 
 @dataclass(frozen=True)
 class Time:
-    """Microseconds, with a 95% interval; `kind` is measured, or predicted by the emulator."""
+    """Microseconds, with an interval: of 95% where `kind` is measured, of 90% where the emulator has
+    predicted them, which may lie beside the median."""
 
     median: float
     low: float

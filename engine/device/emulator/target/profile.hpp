@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fa_tune::emulator {
 
@@ -41,15 +42,16 @@ struct DeviceProfile {
   double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
-  double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; as above where there is none
+  double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; 0: it has none
   double fma_f32_per_clock_sm = 0;          // lanes
-  double alu_int_per_clock_sm = 0;          // lanes
-  double special_per_clock_sm = 0;          // lanes: ex2, rcp, ...
-  double half_per_clock_sm = 0;             // lanes of f16x2 arithmetic
-  double convert_per_clock_sm = 0;          // lanes: cvt between types
-  double issue_per_clock_sm = 0;            // warp instructions
-  double launch_us = 0;                     // an empty kernel in a graph
-  double block_start_clocks = 0;            // from one block to the next where an SM starts many
+  double fma_f64_per_clock_sm = 0;  // lanes; 0: not known. Not simulated: see not_modelled()
+  double alu_int_per_clock_sm = 0;  // lanes
+  double special_per_clock_sm = 0;  // lanes: ex2, rcp, ...
+  double half_per_clock_sm = 0;     // lanes of f16x2 arithmetic
+  double convert_per_clock_sm = 0;  // lanes: cvt between types
+  double issue_per_clock_sm = 0;    // warp instructions
+  double launch_us = 0;             // an empty kernel in a graph
+  double block_start_clocks = 0;    // from one block to the next where an SM starts many
 
   // Latencies in clocks, from issue to a result that can be used.
   double arithmetic_latency = 0;
@@ -59,6 +61,26 @@ struct DeviceProfile {
   double l2_latency = 0;           // a global load that L2 answers
   double barrier_latency = 0;      // of a block of one warp
   double barrier_warp_clocks = 0;  // and so much more for each warp
+
+  // What a rate or a latency may really be. One without a range is a measured figure or a fact.
+  struct Range {
+    double DeviceProfile::*constant = nullptr;
+    double slow = 0;  // the end at which kernels take longer
+    double fast = 0;
+  };
+  std::vector<Range> ranges;
+
+  // All constants at one end of their ranges. They are not all off in one direction, so these two
+  // enclose more than one would bet on.
+  DeviceProfile slowest() const { return at_end(&Range::slow); }
+  DeviceProfile fastest() const { return at_end(&Range::fast); }
+
+ private:
+  DeviceProfile at_end(double Range::*end) const {
+    DeviceProfile profile = *this;
+    for (const Range& range : ranges) profile.*range.constant = range.*end;
+    return profile;
+  }
 };
 
 }  // namespace fa_tune::emulator

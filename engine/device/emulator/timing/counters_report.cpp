@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kPageWidth = 100;
 constexpr std::size_t kBarWidth = 40;
 constexpr std::size_t kSourceWidth = 44;
 
@@ -57,6 +59,32 @@ void add_counters(std::string& text, const Json& c) {
                       number(c, "async_waits"));
 }
 
+// Words in lines of at most 100 columns, each behind two spaces.
+std::string broken(const std::string& words) {
+  std::string text, line;
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > kPageWidth - 2) {
+      text += "  " + line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return text + "  " + line + '\n';
+}
+
+// "interval: 10.412 to 15.120 us", and what it rests on.
+std::string interval_text(const Json& detail) {
+  const Json interval = detail.value("interval", Json::object());
+  const std::string words = interval.value("rests_on", "");
+  if (words.empty()) return {};
+  const auto end = [&](const char* key) { return interval.value(key, Json()); };
+  if (!end("low_us").is_number() || !end("high_us").is_number()) return broken(words);
+  return fmt::format("interval: {:.3f} to {:.3f} us\n", number(interval, "low_us"),
+                     number(interval, "high_us")) +
+         broken(words);
+}
+
 // The end of a long name says more than its beginning.
 std::string shortened(const std::string& text) {
   return text.size() <= kSourceWidth ? text : ".." + text.substr(text.size() - kSourceWidth + 2);
@@ -93,7 +121,7 @@ std::string counters_report(const std::string& detail_json) {
           "occupancy: {} blocks, {} warps an SM, limited by {}; {} blocks on the busiest SM\n",
           held.value("blocks_per_sm", 0), held.value("warps_per_sm", 0),
           held.value("limited_by", ""), held.value("blocks_on_busiest_sm", 0)) +
-      fmt::format("predicted {:.3f} us; at work in it:\n", us);
+      interval_text(detail) + fmt::format("predicted {:.3f} us; at work in it:\n", us);
   add_share(text, "launch", number(detail, "launch_us"), us);
   add_shares(text, detail.value("units_us", Json::object()), us);
   text += "what an average warp waits for:\n";

@@ -15,6 +15,8 @@
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
+// How far off that may be is said by prediction_interval.cpp, and what it does not cover by
+// not_modelled.cpp.
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
 // those in clock/ were set by hand on variants measured on an H100 and never on those that
@@ -39,8 +41,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
-constexpr double kModelBias = 1.08;
 // Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
 // is this much faster than its rate for lines that are read once, if lines are read at least that
 // often.
@@ -170,9 +170,9 @@ Json lines_json(const Program& program, const Record& record, double to_grid) {
 
 }  // namespace
 
-Prediction predict(const DeviceProfile& profile, const KernelResources& resources,
-                   const LaunchConfig& launch, const Program& program, const Record& record,
-                   double reachable_bytes) {
+Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
+                        const LaunchConfig& launch, const Program& program, const Record& record,
+                        double reachable_bytes) {
   const Occupancy held = occupancy(profile, resources, launch);
   const double blocks = std::max(real(launch.grid.count()), 1.0);
   const double busy_sms = std::min<double>(blocks, std::max(profile.sms, 1));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "engine/device/emulator/ir/program.hpp"
@@ -9,21 +10,45 @@
 
 namespace fa_tune::emulator {
 
+// The ends of a 90% interval, boundless where nothing is known.
+struct Interval90 {
+  double low_us = -std::numeric_limits<double>::infinity();
+  double high_us = std::numeric_limits<double>::infinity();
+};
+
 struct Prediction {
   double us = 0;
+  Interval90 interval;
   // What takes most of the time: a unit that is busy for most of it ("tensor", "shared memory",
   // "issue", "l2", "dram", ...), "launch", or "waits for ..." where nothing is.
   std::string bound_by;
   // A JSON object: occupancy, how long each unit works, what a warp waits for, the counters of the
   // whole grid, the source lines with the most bank conflicts. counters_report makes a text of it.
+  // "interval": {"low_us", "high_us", "rests_on" (a sentence), "constants_us" (with all constants of
+  // the profile fast, and slow), "kind" (of kernel), "error" (the middle 90% of measured over
+  // predicted for that kind), "apart" (the ratio of two predictions from which on the faster kernel
+  // was the faster one in 90% of recorded pairs)}; null for what is not known.
   std::string detail_json;
 };
 
-// A time from CTAs that ran. The model is described in timing_model.cpp. `record` may hold a sample
+// A time from CTAs that ran, with its interval (prediction_interval.cpp). `record` may hold a sample
 // of the grid's CTAs; `reachable_bytes`: of the global memory that the launch was given.
 Prediction predict(const DeviceProfile& profile, const KernelResources& resources,
                    const LaunchConfig& launch, const Program& program, const Record& record,
                    double reachable_bytes);
+
+// What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
+inline constexpr double kModelBias = 1.08;
+
+// The time alone, by the model that timing_model.cpp describes.
+Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
+                        const LaunchConfig& launch, const Program& program, const Record& record,
+                        double reachable_bytes);
+
+struct RecordedErrors;
+// Around a time, from those with the profile's constants at either end and the errors of its kind.
+Interval90 interval_around(double us, double fastest_us, double slowest_us,
+                           const RecordedErrors& errors);
 
 // A table for a person, at most 100 columns wide, from a prediction's detail_json: what bounds the
 // kernel, how long each unit works, occupancy and what limits it, what warps wait for, sectors a

@@ -117,13 +117,52 @@ TEST_CASE("a profile is a device's by its model, then by its architecture and SM
 
 TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
-  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:41:1: "));
+  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:43:1: "));
   CHECK(has(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
-  CHECK(has(message_with("sms: 132", "sms: many"), ":13:6: sms: expected an integer"));
+  CHECK(has(message_with("sms: 132", "sms: many"), ":14:6: sms: expected an integer"));
   CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
   CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
-  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":14:"));
+  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":15:"));
+}
+
+TEST_CASE("a range has a slow end and a fast one, whichever way its constant counts") {
+  const device::DeviceProfile l4 = load_profile("l4", FA_TUNE_ROOT);
+  const emulator::DeviceProfile slow = l4.slowest(), fast = l4.fastest();
+  CHECK(slow.clock_mhz < l4.clock_mhz);
+  CHECK(fast.clock_mhz == 2040);
+  CHECK(slow.l2_latency > l4.l2_latency);
+  CHECK(fast.l2_latency < l4.l2_latency);
+  CHECK(slow.launch_us > l4.launch_us);
+  CHECK(slow.sms == l4.sms);
+  CHECK(slow.fma_f32_per_clock_sm == l4.fma_f32_per_clock_sm);
+  // How far off an H100's time is was measured with these constants in it.
+  CHECK(load_profile("h100", FA_TUNE_ROOT).ranges.empty());
+  for (const char* name : {"t4", "a10", "rtx3090", "a100", "l4", "l40s", "rtx4090", "h200", "b200"})
+    CHECK_FALSE(load_profile(name, FA_TUNE_ROOT).ranges.empty());
+}
+
+TEST_CASE("a rate that a GPU does not have is 0 or left out, others are not") {
+  CHECK(load_profile("l4", FA_TUNE_ROOT).wgmma_f16_flop_per_clock_sm == 0);
+  CHECK(load_profile("h100", FA_TUNE_ROOT).wgmma_f16_flop_per_clock_sm == 4096);
+  CHECK(message_with("fma_f64_per_clock_sm: 64", "# gone") == "no error");
+  CHECK(message_with("wgmma_f16_flop_per_clock_sm: 4096", "wgmma_f16_flop_per_clock_sm: 0") ==
+        "no error");
+  CHECK(has(message_with("wgmma_f16_flop_per_clock_sm: 4096", "wgmma_f16_flop_per_clock_sm: -1"),
+            "expected 0 or a number above it"));
+}
+
+TEST_CASE("slips in a range are answered with their place") {
+  const auto said = [](const std::string& rate) {
+    return message_with("launch_us: 0.9", "launch_us: " + rate);
+  };
+  CHECK(said("{value: 0.9, range: [0.5, 1]}") == "no error");
+  CHECK(has(said("{value: 0.9, range: [1, 2]}"), "a range above zero that holds the value"));
+  CHECK(has(said("{value: 0.9, range: [0.5, 0.8]}"), "a range above zero that holds the value"));
+  CHECK(has(said("{value: 0.9, range: [0.5]}"), "a range such as [1200, 2040]"));
+  CHECK(has(said("{value: 0.9, range: [0, 1]}"), "expected a number above zero"));
+  CHECK(has(said("{value: 0.9, rage: [0.5, 1]}"), "did you mean 'range'?"));
+  CHECK(has(said("{value: 0.9}"), "key 'range' is missing"));
 }
 
 }  // namespace fa_tune::test
