@@ -108,16 +108,21 @@ double dram_bytes(const DeviceProfile& profile, const Traffic& traffic) {
                                                                                : 0;
 }
 
-// What one of the busy SMs gets of L2, and of DRAM through it where L2 does not hold all.
+// What one of the busy SMs gets of what is in L2.
 double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
-  const double all = std::max(traffic.read + traffic.written, 1.0);
   const double reads = traffic.read / std::max(traffic.distinct, 1.0);
   const double gain = std::clamp(reads / kSharedLineReads * kSharedLineGain, 1.0, kSharedLineGain);
   const double share = profile.l2_bytes_per_clock_sm * profile.sms * gain / busy_sms;
+  return std::min(profile.l2_port_bytes_per_clock_sm, share);
+}
+
+// What it gets of what comes from DRAM in the part that it does: L2 waits for that.
+double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
+  const double l2 = l2_bytes_per_clock(profile, traffic, busy_sms);
+  const double missed = dram_bytes(profile, traffic);
+  if (missed <= 0) return l2;
   const double dram = profile.dram_gb_per_s * 1e3 / profile.clock_mhz / busy_sms;
-  const double missed = dram_bytes(profile, traffic) / all;
-  return std::min({profile.l2_port_bytes_per_clock_sm, share,
-                   missed > 0 ? dram / missed : profile.l2_port_bytes_per_clock_sm});
+  return std::min(l2, dram * (traffic.read + traffic.written) / missed);
 }
 
 struct Part {
@@ -184,7 +189,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   SmWork work;
   work.blocks = static_cast<std::uint64_t>(std::ceil(blocks / std::max(profile.sms, 1)));
   work.resident = std::max(held.blocks_per_sm, 1);
-  work.l2_bytes_per_clock = l2_bytes_per_clock(profile, traffic, busy_sms);
+  work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   // Where the machine code is known, its spills are among the instructions.
   if (code.machine_share < kMostlyMachine)
@@ -204,7 +209,8 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
     units.push_back({name_of(unit), sm.busy[i] / copies * whole});
   }
   units.push_back({"issue", sm.issues / kPartitions * whole});
-  units.push_back({"l2", sm.l2_busy * whole});
+  const double of_l2 = work.l2_bytes_per_clock / l2_bytes_per_clock(profile, traffic, busy_sms);
+  units.push_back({"l2", sm.l2_busy * whole * of_l2});
   units.push_back({"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)});
   std::vector<Part> waits;
   for (std::size_t i = 0; i < kWaitCount; ++i) {

@@ -183,7 +183,24 @@ TEST_CASE("bulk bytes are traffic: what L2 cannot hold comes from DRAM") {
   profile.dram_gb_per_s = 0.001;  // a byte a nanosecond
   const Prediction slow = predict(profile, {}, run.launch, run.program, run.record, 32768);
   CHECK(slow.bound_by == "dram");
-  CHECK(slow.us == doctest::Approx(32768 + profile.launch_us).epsilon(0.001));
+  // The warps wait for the bytes, so that the time is one of the simulated SM.
+  CHECK(slow.us == doctest::Approx(32768 * kModelBias + profile.launch_us).epsilon(0.001));
+}
+
+// The second warp works when the first has. Were both numbers taken for one barrier, it would not
+// wait for that.
+TEST_CASE("barriers whose number is in a register meet by that number") {
+  const std::string work =
+      many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", 100) + "st.shared.f32 [%r2+4096], %f1;\n";
+  const double clocks =
+      BulkRun(kBegin + "mov.u32 %r5, 5;\nmov.u32 %r6, 6;\nsetp.lt.u32 %p2, %r1, 32;\n" +
+                  "@!%p2 bra SECOND;\nbar.arrive %r5, 64;\n" + work + "bar.arrive %r6, 64;\n" +
+                  "bra END;\nSECOND: bar.sync %r6, 64;\n" + work + "bar.sync %r5, 64;\nEND: ret;",
+              64)
+          .clocks();
+  // 4 clocks each.
+  CHECK(clocks > 2 * 400);
+  CHECK(clocks < 2 * 400 + 200);
 }
 
 }  // namespace fa_tune::test
