@@ -239,7 +239,7 @@ TEST_CASE("a device beside which nonsense is said is lost with its node, and nob
                                                    std::unexpect, "it said " + answer);
                                              }),
                        "n1/emulator:l4 is set aside: node n1 is gone: it said 1 right", DeviceGone);
-  CHECK(device->lost());
+  REQUIRE(device->lost());
   CHECK(device->lost_because() == "node n1 is gone: it said 1 right");
   CHECK(device->deaths().empty());
   CHECK_THROWS_AS((void)offloaded(*device, "none"), DeviceGone);

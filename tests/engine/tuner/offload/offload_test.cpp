@@ -149,11 +149,11 @@ TEST_CASE("offload: who asks for reference kernels without end is lost") {
     return encode(TrialAnswer(ReferenceWanted{{{source, "plain", ""}, "sm_89", {}, {}}}));
   };
   const auto lost_because = [](const TuningTask& task, kernel::Compiler& compiler,
-                               std::function<std::string(int)> lie, int& asked) {
+                               const std::function<std::string(int)>& lie, int& asked) {
     TrialHost host([&](const std::string&) { return emulator(task); },
                    [](const auto&...) { return toy_problem(); });
     Beside liar(task, host);
-    liar.lie = std::move(lie);
+    liar.lie = [&](int now) { return now > 100 ? "that is enough" : lie(now); };
     CHECK(search(task, compiler, {&liar}, 4).empty());
     asked = liar.offloaded;
     return liar.lost_because();
