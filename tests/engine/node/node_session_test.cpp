@@ -233,11 +233,10 @@ TEST_CASE("offloaded work is done beside the device, and its deaths are the devi
 TEST_CASE("a device beside which nonsense is said is lost with its node, and nobody is charged") {
   Node node([] { return open_emulator(); }, count_with);
   const auto device = node.open();
-  CHECK_THROWS_WITH_AS((void)device->offload("none",
-                                             [](const std::string& answer) {
-                                               return std::expected<void, std::string>(
-                                                   std::unexpect, "it said " + answer);
-                                             }),
+  const auto refuse = [](const std::string& answer) -> std::expected<void, std::string> {
+    return std::unexpected("it said " + answer);
+  };
+  CHECK_THROWS_WITH_AS((void)device->offload("none", refuse),
                        "n1/emulator:l4 is set aside: node n1 is gone: it said 1 right", DeviceGone);
   REQUIRE(device->lost());
   CHECK(device->lost_because() == "node n1 is gone: it said 1 right");
