@@ -1,6 +1,7 @@
 #include "engine/tuner/trial/duplicate_check.hpp"
 
 #include "engine/tuner/task/kernel_identity.hpp"
+#include "engine/tuner/trial/trial.hpp"
 
 namespace fa_tune::tuner {
 namespace {
