@@ -16,8 +16,9 @@ class ForwardingDevice : public device::Device {
   const device::DeviceInfo& info() const override { return inner_->info(); }
   std::uint64_t life() const override { return inner_->life(); }
   bool offloads() const override { return inner_->offloads(); }
-  std::expected<std::string, device::Fault> offload(const std::string& work) override {
-    return inner_->offload(work);
+  std::expected<void, device::Fault> offload(const std::string& work,
+                                             const TakeAnswer& take) override {
+    return inner_->offload(work, take);
   }
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {
     return inner_->load(image);

@@ -63,7 +63,8 @@ std::expected<Argument, Fault> Device::tensor_map(const TensorMap&) {
       Fault{FaultKind::resources, info().name + " has no bulk tensor copies, so no tensor maps"});
 }
 
-std::expected<std::string, Fault> Device::offload(const std::string& /*work*/) {
+std::expected<void, Fault> Device::offload(const std::string& /*work*/,
+                                           const TakeAnswer& /*take*/) {
   throw std::logic_error(info().id + " does no offloaded work");
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -265,10 +266,12 @@ class Device {
   // Whether a program of ours beside it does whole pieces of work with it (OffloadService), so that
   // neither tensors nor their many requests need come over a network.
   virtual bool offloads() const { return false; }
-  // Has that program do a piece of work, and returns what it answers. Throws what it throws, and
-  // MachineError where the process that runs kernels ended before it had an answer: deaths(). The
-  // Fault, device_lost, is the device's own.
-  virtual std::expected<std::string, Fault> offload(const std::string& work);
+  // Has that program do a piece of work, and hands its answer to `take`, which says in one line what
+  // is wrong with it, if anything is: a device beside which nonsense is said is lost, as one whose
+  // machine is gone. Throws what the program throws, and MachineError where the process that runs
+  // kernels ended before it had an answer: deaths(). The Fault, device_lost, is the device's own.
+  using TakeAnswer = std::function<std::expected<void, std::string>(const std::string& answer)>;
+  virtual std::expected<void, Fault> offload(const std::string& work, const TakeAnswer& take);
   // The Faults that ended the process which runs the kernels, where that is another than this one;
   // the newest last. After each, a kernel is loaded again when it is next used; buffers are gone,
   // and addresses and tensor maps made of them must not be used any more.

@@ -16,4 +16,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// Adds the seconds for which it is there to a sum.
+class ScopedSeconds {
+ public:
+  explicit ScopedSeconds(double& sum) : sum_(sum) {}
+  ~ScopedSeconds() { sum_ += watch_.milliseconds() / 1000; }
+  ScopedSeconds(const ScopedSeconds&) = delete;
+  ScopedSeconds& operator=(const ScopedSeconds&) = delete;
+
+ private:
+  double& sum_;
+  Stopwatch watch_;
+};
+
 }  // namespace fa_tune

@@ -52,9 +52,10 @@ class RemoteDevice final : public device::Device {
   bool renew() override { return worker_.renew(); }
   std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
 
-  std::expected<std::string, device::Fault> offload(const std::string& work) override {
-    if (!offloads_) return device::Device::offload(work);
-    return worker().offload(work, deadlines_.offload);
+  std::expected<void, device::Fault> offload(const std::string& work,
+                                             const TakeAnswer& take) override {
+    if (!offloads_) return device::Device::offload(work, take);
+    return worker().offload(work, take, deadlines_.offload);
   }
 
   std::expected<device::KernelHandle, device::Fault> load(const KernelImage& image) override {

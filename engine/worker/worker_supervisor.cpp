@@ -88,16 +88,21 @@ std::expected<message::Answer, device::Fault> WorkerSupervisor::answer_to(
 
 // Where a process ended there, what this side knows of it is worth nothing: the next call begins
 // anew.
-std::expected<std::string, device::Fault> WorkerSupervisor::offload(const std::string& work,
-                                                                    Milliseconds deadline) {
-  auto done = ask<message::Offloaded>(message::Offload{work}, deadline, "offloaded work");
+std::expected<void, device::Fault> WorkerSupervisor::offload(const std::string& work,
+                                                             const device::Device::TakeAnswer& take,
+                                                             Milliseconds deadline) {
+  constexpr const char* kDoing = "offloaded work";
+  auto done = ask<message::Offloaded>(message::Offload{work}, deadline, kDoing);
   if (!done) return std::unexpected(std::move(done.error()));
+  if (done->broken_off && done->deaths.empty())
+    return std::unexpected(babbled("it broke work off over nothing", kDoing));
+  if (!done->broken_off)
+    if (const auto taken = take(done->answer); !taken)
+      return std::unexpected(babbled(taken.error(), kDoing));
   if (!done->deaths.empty()) session_.reset();
   std::ranges::move(done->deaths, std::back_inserter(deaths_));
-  if (done->broken_off)
-    throw MachineError(
-        fmt::format("{}: {}", info_.id, deaths_.empty() ? "broken off" : deaths_.back().message));
-  return std::move(done->answer);
+  if (done->broken_off) throw MachineError(fmt::format("{}: {}", info_.id, deaths_.back().message));
+  return {};
 }
 
 void WorkerSupervisor::throw_if_disturbed() const {
@@ -181,6 +186,13 @@ device::Fault WorkerSupervisor::ended(const WorkerTrouble& trouble, const char* 
   deaths_.push_back({kind, fmt::format("{}: {}", doing, trouble.text)});
   log_debug("{}: the worker is over: {}", info_.id, deaths_.back().message);
   return deaths_.back();
+}
+
+// Throws as throw_if_disturbed.
+device::Fault WorkerSupervisor::babbled(const std::string& what, const char* doing) {
+  device::Fault fault = ended(session_->babbled(what), doing);
+  throw_if_disturbed();
+  return fault;
 }
 
 }  // namespace fa_tune::worker

@@ -47,12 +47,12 @@ class WorkerSupervisor {
     auto answer = answer_to(request, deadline, doing);
     if (!answer) return std::unexpected(std::move(answer.error()));
     if (auto* wanted = std::get_if<Wanted>(&*answer)) return std::move(*wanted);
-    device::Fault fault = ended(session_->babbled("it answered another question"), doing);
-    throw_if_disturbed();
-    return std::unexpected(std::move(fault));
+    return std::unexpected(babbled("it answered another question", doing));
   }
   // Device::offload: the deaths there are counted here.
-  std::expected<std::string, device::Fault> offload(const std::string& work, Milliseconds deadline);
+  std::expected<void, device::Fault> offload(const std::string& work,
+                                             const device::Device::TakeAnswer& take,
+                                             Milliseconds deadline);
   // Throws if what comes now says nothing of a kernel: MachineError if the last worker to end was
   // killed from outside, DeviceGone if the machine that it was on is gone.
   void throw_if_disturbed() const;
@@ -68,6 +68,7 @@ class WorkerSupervisor {
   void restart();
   void set_aside(const std::string& because);
   device::Fault ended(const WorkerTrouble& trouble, const char* doing);
+  device::Fault babbled(const std::string& what, const char* doing);
 
   RemoteOptions options_;
   Window& window_;

@@ -70,6 +70,10 @@ Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint
   return make_attention(AttentionShape::from(shape), inputs, seed);
 }
 
+Instance AttentionProblem::outline(const Constants& shape) const {
+  return outline_attention(AttentionShape::from(shape));
+}
+
 std::vector<Expectation> AttentionProblem::expect(const Instance& instance, Truth truth) const {
   const AttentionShape s = AttentionShape::from(instance.shape);
   const RowSample rows = RowSample::drawn(s, instance.seed, cap(truth));

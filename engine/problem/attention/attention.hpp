@@ -34,6 +34,7 @@ class AttentionProblem final : public Problem {
   // B, H (with groups of heads Hkv), Lq and Lk are free; all else is as it was tuned.
   SizeFormulas size_formulas() const override;
   Instance make(const Constants& shape, Inputs inputs, std::uint64_t seed) const override;
+  Instance outline(const Constants& shape) const override;
   std::vector<Expectation> expect(const Instance& instance, Truth truth) const override;
   Coverage coverage(const Constants& shape, Truth truth) const override;
   std::vector<std::pair<std::string, std::string>> argument_notes(
@@ -58,5 +59,7 @@ std::vector<Suite> attention_suites(const AttentionShape& timed);
 // Inputs in the real dtype: the truth is computed from these very values, so their rounding is no
 // error of the kernel. The same shape, kind and seed give the same bytes on every machine.
 Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed);
+// The same without data.
+Instance outline_attention(const AttentionShape& shape);
 
 }  // namespace fa_tune::problem

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kLargestE4m3 = 448;
 
-std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
-
 }  // namespace
+
+std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
 
 void store_rounded(Tensor& tensor, std::span<const float> values) {
   tensor.bytes.resize(values.size() * 2);
@@ -29,17 +29,21 @@ void store_rounded(Tensor& tensor, std::span<const float> values) {
   });
 }
 
-Tensor store_scaled(Tensor& tensor, std::span<const float> values, const AttentionShape& shape,
-                    const RowOrder& rows, std::int64_t heads, std::int64_t length,
-                    std::uint64_t seed) {
+Tensor scales_beside(const Tensor& tensor, const AttentionShape& shape, std::int64_t heads,
+                     std::int64_t length) {
+  return {.name = scales_of(tensor.name),
+          .type = DType::f32,
+          .role = Role::input,
+          .dims = {shape.B, heads, shape.scale_blocks(length)},
+          .bytes = {},
+          .axes = "BHS"};
+}
+
+void store_scaled(Tensor& tensor, Tensor& scales, std::span<const float> values,
+                  const AttentionShape& shape, const RowOrder& rows, std::int64_t length,
+                  std::uint64_t seed) {
   const auto D = static_cast<std::size_t>(shape.D);
   const auto block_rows = static_cast<std::size_t>(shape.scale_rows);
-  Tensor scales{.name = scales_of(tensor.name),
-                .type = DType::f32,
-                .role = Role::input,
-                .dims = {shape.B, heads, shape.scale_blocks(length)},
-                .bytes = {},
-                .axes = "BHS"};
   scales.bytes.resize(static_cast<std::size_t>(scales.elements()) * sizeof(float));
   tensor.bytes.resize(values.size());
   const auto blocks = static_cast<std::size_t>(shape.scale_blocks(length));
@@ -62,7 +66,6 @@ Tensor store_scaled(Tensor& tensor, std::span<const float> values, const Attenti
         tensor.bytes[i] = std::byte{to_e4m3(double{values[i]} / double{scale})};
       }
   });
-  return scales;
 }
 
 const Tensor& find_tensor(const Instance& instance, const std::string& name) {

@@ -16,13 +16,18 @@ namespace fa_tune::problem {
 // Writes values to a tensor of 16 bits, rounded to its type.
 void store_rounded(Tensor& tensor, std::span<const float> values);
 
-// Writes values to an e4m3 tensor and returns its scales, [B, heads, blocks]. A block's scale makes
-// its largest element 448 or, by a factor drawn for each, as little as a quarter of that: real
-// scales follow their data, but those of normal data would be so alike that one could stand in for
-// another.
-Tensor store_scaled(Tensor& tensor, std::span<const float> values, const AttentionShape& shape,
-                    const RowOrder& rows, std::int64_t heads, std::int64_t length,
-                    std::uint64_t seed);
+// The name of the scales of Q, K or V.
+std::string scales_of(const std::string& tensor);
+// The scales of an e4m3 tensor, [B, heads, blocks], without their bytes.
+Tensor scales_beside(const Tensor& tensor, const AttentionShape& shape, std::int64_t heads,
+                     std::int64_t length);
+
+// Writes values to an e4m3 tensor and to the scales beside it. A block's scale makes its largest
+// element 448 or, by a factor drawn for each, as little as a quarter of that: real scales follow
+// their data, but those of normal data would be so alike that one could stand in for another.
+void store_scaled(Tensor& tensor, Tensor& scales, std::span<const float> values,
+                  const AttentionShape& shape, const RowOrder& rows, std::int64_t length,
+                  std::uint64_t seed);
 
 // Reads Q, K or V of an instance.
 class Elements {

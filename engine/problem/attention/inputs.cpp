@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -34,21 +33,17 @@ Tensor tensor(const std::string& name, Role role, const AttentionShape& shape,
           .axes = rows.axes()};
 }
 
+constexpr const char* kSlopes = "alibi_slopes";
+
 // One for each head, from 1/2 to 1/256 as in the paper (Press et al. 2021), but drawn: so no head's
 // slope stands in for another's.
-Tensor alibi_slopes(const AttentionShape& shape, std::uint64_t seed) {
-  Tensor made{.name = "alibi_slopes",
-              .type = DType::f32,
-              .role = Role::input,
-              .dims = {shape.H},
-              .bytes = std::vector<std::byte>(static_cast<std::size_t>(shape.H) * sizeof(float)),
-              .axes = "H"};
-  Random random(derive_seed(seed, made.name));
-  for (std::size_t head = 0; head < static_cast<std::size_t>(shape.H); ++head) {
+void draw_slopes(Tensor& slopes, std::uint64_t seed) {
+  slopes.bytes.resize(static_cast<std::size_t>(slopes.elements()) * sizeof(float));
+  Random random(derive_seed(seed, slopes.name));
+  for (std::size_t at = 0; at < slopes.bytes.size(); at += sizeof(float)) {
     const auto slope = static_cast<float>(std::exp2(-1 - 7 * random.uniform()));
-    std::memcpy(made.bytes.data() + head * sizeof slope, &slope, sizeof slope);
+    std::memcpy(slopes.bytes.data() + at, &slope, sizeof slope);
   }
-  return made;
 }
 
 float spread_of(Inputs inputs) {
@@ -152,51 +147,14 @@ float row_constant(std::size_t row, std::uint64_t offset) {
 
 }  // namespace
 
-Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed) {
-  Tensor q = tensor("Q", Role::input, shape, query_rows(shape));
-  Tensor k = tensor("K", Role::input, shape, key_rows(shape));
-  Tensor v = tensor("V", Role::input, shape, key_rows(shape));
-  Tensor o = tensor("O", Role::output, shape, query_rows(shape));
-
-  std::vector<Tensor> scales;
-  const auto store = [&](Tensor& to, const Values& values, const RowOrder& rows, std::int64_t heads,
-                         std::int64_t length) {
-    if (shape.dtype == DType::e4m3)
-      scales.push_back(store_scaled(to, values.all(), shape, rows, heads, length, seed));
-    else
-      store_rounded(to, values.all());
-  };
-  // One after another: as floats a large tensor takes twice its room.
-  FarLogits far(shape, seed);
-  {
-    const Values queries = draw(q, inputs, seed);
-    if (inputs == Inputs::large_logits) far.lean(queries.all());
-    store(q, queries, query_rows(shape), shape.H, shape.Lq);
-  }
-  {
-    const Values keys = draw(k, inputs, seed);
-    if (inputs == Inputs::large_logits) far.place(keys.all());
-    store(k, keys, key_rows(shape), shape.kv_heads(), shape.Lk);
-  }
-  {
-    const Values values = draw(v, inputs, seed);
-    if (inputs == Inputs::distinct_rows) {
-      const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
-      const auto D = static_cast<std::size_t>(shape.D);
-      const std::span<float> all = values.all();
-      in_pieces(all.size(), [&](std::size_t first, std::size_t end) {
-        for (std::size_t i = first; i < end; ++i) all[i] = row_constant(i / D, offset);
-      });
-    }
-    store(v, values, key_rows(shape), shape.kv_heads(), shape.Lk);
-  }
-
+Instance outline_attention(const AttentionShape& shape) {
+  const Tensor q = tensor("Q", Role::input, shape, query_rows(shape));
+  const Tensor k = tensor("K", Role::input, shape, key_rows(shape));
+  const Tensor v = tensor("V", Role::input, shape, key_rows(shape));
   const auto as_int = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.D)));
   Instance made{.shape = shape.constants(),
-                .inputs = inputs,
-                .seed = seed,
-                .tensors = {std::move(q), std::move(k), std::move(v), std::move(o)},
+                .tensors = {q, k, v, tensor("O", Role::output, shape, query_rows(shape))},
                 .scalars = {scalar("B", as_int(shape.B)), scalar("H", as_int(shape.H)),
                             scalar("Lq", as_int(shape.Lq)), scalar("Lk", as_int(shape.Lk)),
                             scalar("scale", scale), scalar("Hkv", as_int(shape.kv_heads())),
@@ -210,8 +168,63 @@ Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_
                             .dims = {shape.B, shape.H, shape.Lq},
                             .bytes = {},
                             .axes = "BHS"});
-  std::ranges::move(scales, std::back_inserter(made.tensors));
-  if (shape.alibi) made.tensors.push_back(alibi_slopes(shape, seed));
+  if (shape.dtype == DType::e4m3) {
+    made.tensors.push_back(scales_beside(q, shape, shape.H, shape.Lq));
+    for (const Tensor& each : {k, v})
+      made.tensors.push_back(scales_beside(each, shape, shape.kv_heads(), shape.Lk));
+  }
+  if (shape.alibi)
+    made.tensors.push_back({.name = kSlopes,
+                            .type = DType::f32,
+                            .role = Role::input,
+                            .dims = {shape.H},
+                            .bytes = {},
+                            .axes = "H"});
+  return made;
+}
+
+Instance make_attention(const AttentionShape& shape, Inputs inputs, std::uint64_t seed) {
+  Instance made = outline_attention(shape);
+  made.inputs = inputs;
+  made.seed = seed;
+  const auto find = [&](const std::string& name) -> Tensor& {
+    return *std::ranges::find(made.tensors, name, &Tensor::name);
+  };
+  const auto store = [&](Tensor& to, const Values& values, const RowOrder& rows,
+                         std::int64_t length) {
+    if (shape.dtype == DType::e4m3)
+      store_scaled(to, find(scales_of(to.name)), values.all(), shape, rows, length, seed);
+    else
+      store_rounded(to, values.all());
+  };
+  // One after another: as floats a large tensor takes twice its room.
+  FarLogits far(shape, seed);
+  {
+    Tensor& q = find("Q");
+    const Values queries = draw(q, inputs, seed);
+    if (inputs == Inputs::large_logits) far.lean(queries.all());
+    store(q, queries, query_rows(shape), shape.Lq);
+  }
+  {
+    Tensor& k = find("K");
+    const Values keys = draw(k, inputs, seed);
+    if (inputs == Inputs::large_logits) far.place(keys.all());
+    store(k, keys, key_rows(shape), shape.Lk);
+  }
+  {
+    Tensor& v = find("V");
+    const Values values = draw(v, inputs, seed);
+    if (inputs == Inputs::distinct_rows) {
+      const std::uint64_t offset = derive_seed(seed, "distinct rows") % 509;
+      const auto D = static_cast<std::size_t>(shape.D);
+      const std::span<float> all = values.all();
+      in_pieces(all.size(), [&](std::size_t first, std::size_t end) {
+        for (std::size_t i = first; i < end; ++i) all[i] = row_constant(i / D, offset);
+      });
+    }
+    store(v, values, key_rows(shape), shape.Lk);
+  }
+  if (shape.alibi) draw_slopes(find(kSlopes), seed);
   return made;
 }
 

@@ -1,8 +1,10 @@
 #include "engine/tuner/offload/device_stages.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "engine/kernel/compile/compile_cache.hpp"
 #include "engine/space_file/space_file.hpp"
 #include "engine/tuner/offload/trial_messages.hpp"
 #include "engine/tuner/task/roofline.hpp"
@@ -34,6 +36,9 @@ class StagesHere final : public DeviceStages {
   GateAndScreen gate_and_screen_;
 };
 
+// The plain kernel, and the same in double.
+constexpr std::size_t kReferencesOfShape = 2;
+
 class OffloadedStages final : public DeviceStages {
  public:
   OffloadedStages(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
@@ -45,25 +50,44 @@ class OffloadedStages final : public DeviceStages {
                          .problem_settings = task.file.problem_settings,
                          .problem_place = prefix(task.file.problem_mark),
                          .roofline = roofline_of(*task.problem, device.info(), task.target),
-                         .seeds = seeds}) {}
+                         .seeds = seeds}),
+        most_references_(task.problem->wants_reference() ? kReferencesOfShape * shapes_.size()
+                                                         : 0) {}
 
   void run(Variant& variant, FinishedTrial& trial) override {
     OffloadedTrial work = describe(variant);
     for (;;) {
       work.run = untold_;
-      const auto answer = device_.offload(encode(work));
+      TrialAnswer told;
+      const auto done = device_.offload(
+          encode(work), [&](const std::string& answer) { return take(answer, told); });
       // The device is lost, and nothing is known of the trial.
-      if (!answer) throw MachineError(answer.error().message);
+      if (!done) throw MachineError(done.error().message);
       untold_.reset();
-      auto told = decode_trial_answer(*answer);
-      if (!told) throw MachineError(device_.info().id + " answered with " + told.error());
-      if (auto* findings = std::get_if<TrialFindings>(&*told))
+      if (auto* findings = std::get_if<TrialFindings>(&told))
         return take_findings(std::move(*findings), trial);
-      work.references.push_back(compile(std::move(std::get<ReferenceWanted>(*told).request)));
+      kernel::CompileRequest& wanted = std::get<ReferenceWanted>(told).request;
+      const std::string key = kernel::cache_key(wanted, "");
+      work.references.push_back(compile(std::move(wanted)));
+      sent_references_.insert(key);
     }
   }
 
  private:
+  // Into `told`, or what is wrong with it.
+  std::expected<void, std::string> take(const std::string& answer, TrialAnswer& told) const {
+    auto decoded = decode_trial_answer(answer);
+    if (!decoded) return std::unexpected("it answered a trial with " + decoded.error());
+    told = std::move(*decoded);
+    const auto* wanted = std::get_if<ReferenceWanted>(&told);
+    if (wanted == nullptr) return {};
+    if (sent_references_.contains(kernel::cache_key(wanted->request, "")))
+      return std::unexpected("it asks again for a reference kernel that it has");
+    if (sent_references_.size() >= most_references_)
+      return std::unexpected("it asks for more reference kernels than its trials have");
+    return {};
+  }
+
   OffloadedTrial describe(Variant& variant) const {
     OffloadedTrial work;
     std::vector<const KernelImage*> sent;
@@ -93,6 +117,8 @@ class OffloadedStages final : public DeviceStages {
   kernel::CompilePool& pool_;
   std::vector<Constants> shapes_;
   std::optional<TrialRun> untold_;  // until the other side has it
+  std::size_t most_references_;
+  std::set<std::string> sent_references_;  // by cache_key; the other side keeps them
 };
 
 }  // namespace

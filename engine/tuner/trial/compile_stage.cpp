@@ -43,43 +43,46 @@ std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
 }
 
 bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {
-  const bool passes = pass_stages(variant, trial);
+  const bool passes = passes_so_far(variant, trial);
   remember(trial.row);
   return passes;
 }
 
 bool CompileStage::pass_in_turn(FinishedTrial& trial) {
-  db::TrialRow& row = trial.row;
-  const Config config = Config::from_json(row.config_json);
-  if (const auto twin = duplicates_.find_source(config, row.source_hash)) {
-    duplicates_.forget(config);
-    // Nothing is said of a compile that would not have been.
-    db::TrialRow bare;
-    bare.run = row.run;
-    bare.number = row.number;
-    bare.operation = row.operation;
-    bare.config_json = row.config_json;
-    bare.source_hash = row.source_hash;
-    row = std::move(bare);
-    return duplicate(trial, "duplicate_source", *twin);
-  }
-  if (const auto twin = duplicates_.find_identity(row.identity)) {
-    duplicates_.forget(config);
-    return duplicate(trial, "duplicate_code", *twin);
-  }
-  remember(row);
-  return true;
+  const bool passes =
+      differs_in_source(Config::from_json(trial.row.config_json), trial) && differs_in_code(trial);
+  remember(trial.row);
+  return passes;
 }
 
-bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
+bool CompileStage::differs_in_source(const Config& config, FinishedTrial& trial) {
+  db::TrialRow& row = trial.row;
+  const auto twin = duplicates_.find_source(config, row.source_hash);
+  if (!twin) return true;
+  // Nothing is said of a compile that would not have been.
+  db::TrialRow bare;
+  bare.run = row.run;
+  bare.number = row.number;
+  bare.operation = row.operation;
+  bare.config_json = row.config_json;
+  bare.source_hash = row.source_hash;
+  row = std::move(bare);
+  return duplicate(trial, "duplicate_source", *twin);
+}
+
+bool CompileStage::differs_in_code(FinishedTrial& trial) const {
+  const auto twin = duplicates_.find_identity(trial.row.identity);
+  return !twin || duplicate(trial, "duplicate_code", *twin);
+}
+
+bool CompileStage::passes_so_far(Variant& variant, FinishedTrial& trial) {
   db::TrialRow& row = trial.row;
   row.config_json = variant.config().to_json();
   row.source_hash = variant.source().hash;
   trial.source_text = variant.source().text;
   const auto& planned = duplicates_.plans(variant.config());
   if (!planned) return stop(trial, "resources", {"launch_limits", planned.error()});
-  if (const auto twin = duplicates_.find_source(variant.config(), row.source_hash))
-    return duplicate(trial, "duplicate_source", *twin);
+  if (!differs_in_source(variant.config(), trial)) return false;
 
   const kernel::CompileOutcome& outcome = variant.compiled();
   fault_point("trial_compiled");
@@ -116,9 +119,7 @@ bool CompileStage::pass_stages(Variant& variant, FinishedTrial& trial) {
     return stop(trial, "resources", *rejection);
   }
   row.identity = duplicates_.identity_of(variant);
-  if (const auto twin = duplicates_.find_identity(row.identity))
-    return duplicate(trial, "duplicate_code", *twin);
-  return true;
+  return differs_in_code(trial);
 }
 
 }  // namespace fa_tune::tuner

@@ -34,7 +34,7 @@ class CompileStage {
   bool pass(Variant& variant, FinishedTrial& trial);
   // The same ahead of its turn, while earlier trials are still being compiled: true if it will pass
   // unless one of them turns out to be its twin. Nothing is remembered.
-  bool passes_so_far(Variant& variant, FinishedTrial& trial) { return pass_stages(variant, trial); }
+  bool passes_so_far(Variant& variant, FinishedTrial& trial);
   // In its turn: whether it passes. For what passes_so_far() said true of, and without its variant,
   // which may be on a device by now.
   bool pass_in_turn(FinishedTrial& trial);
@@ -42,7 +42,8 @@ class CompileStage {
   void remember(const db::TrialRow& row) { duplicates_.remember(row); }
 
  private:
-  bool pass_stages(Variant& variant, FinishedTrial& trial);
+  bool differs_in_source(const Config& config, FinishedTrial& trial);
+  bool differs_in_code(FinishedTrial& trial) const;
 
   const TuningTask& task_;
   device::Device& device_;

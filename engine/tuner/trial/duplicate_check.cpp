@@ -1,6 +1,7 @@
 #include "engine/tuner/trial/duplicate_check.hpp"
 
 #include "engine/tuner/task/kernel_identity.hpp"
+#include "engine/tuner/trial/trial.hpp"
 
 namespace fa_tune::tuner {
 namespace {
@@ -68,11 +69,12 @@ std::optional<std::int64_t> DuplicateCheck::find_identity(const std::string& ide
 
 void DuplicateCheck::remember(const db::TrialRow& row) {
   const Config config = Config::from_json(row.config_json);
-  if (row.outcome == Outcome::duplicate) return forget(config);
-  if (plans(config) && !row.source_hash.empty())
-    trial_of_source_.try_emplace(identity_of_source(config, row.source_hash), row.number);
-  if (!row.identity.empty()) trial_of_identity_.try_emplace(row.identity, row.number);
-  forget(config);
+  if (row.outcome != Outcome::duplicate) {
+    if (plans(config) && !row.source_hash.empty())
+      trial_of_source_.try_emplace(identity_of_source(config, row.source_hash), row.number);
+    if (!row.identity.empty()) trial_of_identity_.try_emplace(row.identity, row.number);
+  }
+  known_.erase(config.to_json());
 }
 
 }  // namespace fa_tune::tuner

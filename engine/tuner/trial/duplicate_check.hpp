@@ -27,7 +27,7 @@ class DuplicateCheck {
   // The timed shape, then those that are gated, each once.
   const std::vector<Constants>& shapes() const { return shapes_; }
   // The launch at each of shapes(), or why the config cannot be launched at one of them. Kept until
-  // its trial is remembered or forgotten: it is asked for at each stage.
+  // its trial is remembered: it is asked for at each stage.
   using Plans = std::expected<std::vector<PlannedLaunch>, std::string>;
   const Plans& plans(const Config& config);
 
@@ -37,8 +37,8 @@ class DuplicateCheck {
   std::optional<std::int64_t> find_identity(const std::string& identity) const;
   // The identity of a variant that is compiled for all of shapes().
   std::string identity_of(Variant& variant);
+  // Of a duplicate there is nothing to know.
   void remember(const db::TrialRow& row);
-  void forget(const Config& config) { known_.erase(config.to_json()); }
 
  private:
   struct Known {

@@ -171,6 +171,17 @@ class Counting final : public OffloadService {
   int asked_ = 0;
 };
 
+std::expected<std::string, Fault> offloaded(Device& device, const std::string& work) {
+  std::string said;
+  const auto done =
+      device.offload(work, [&](const std::string& answer) -> std::expected<void, std::string> {
+        said = answer;
+        return {};
+      });
+  if (!done) return std::unexpected(done.error());
+  return said;
+}
+
 std::unique_ptr<OffloadService> count_with(Device& device) {
   return std::make_unique<Counting>(device);
 }
@@ -183,40 +194,56 @@ TEST_CASE("offloaded work is done beside the device, and its deaths are the devi
   const auto device = node.open();
   REQUIRE(device->offloads());
   const std::uint64_t life = device->life();
-  CHECK(device->offload("none") == "1 right");
+  CHECK(offloaded(*device, "none") == "1 right");
   // What it has loaded itself is untouched by that.
   CHECK(counts(*device) == true);
-  CHECK(device->offload("none") == "2 right");
+  CHECK(offloaded(*device, "none") == "2 right");
   CHECK(device->life() == life);
   CHECK(device->deaths().empty());
 
-  CHECK(device->offload("segfault") == "3 died");
+  CHECK(offloaded(*device, "segfault") == "3 died");
   REQUIRE(device->deaths().size() == 1);
   CHECK(device->deaths().back().kind == FaultKind::died);
   CHECK(device->life() == life + 1);
-  CHECK(device->offload("none") == "4 right");
+  CHECK(offloaded(*device, "none") == "4 right");
   CHECK(counts(*device) == true);
   CHECK(device->deaths().size() == 1);
 
-  CHECK_THROWS_WITH_AS((void)device->offload("user"), "there is no such work", UserError);
-  CHECK_THROWS_WITH_AS((void)device->offload("machine"), "the disk is full", MachineError);
+  CHECK_THROWS_WITH_AS((void)offloaded(*device, "user"), "there is no such work", UserError);
+  CHECK_THROWS_WITH_AS((void)offloaded(*device, "machine"), "the disk is full", MachineError);
   CHECK(device->deaths().size() == 1);
   // From outside: there is no answer, and nobody is at fault.
   std::jthread killer([] {
     std::this_thread::sleep_for(300ms);
     kill_children();
   });
-  CHECK_THROWS_AS((void)device->offload("hang"), MachineError);
+  CHECK_THROWS_AS((void)offloaded(*device, "hang"), MachineError);
   killer.join();
   REQUIRE(device->deaths().size() == 2);
   CHECK(device->deaths().back().kind == FaultKind::killed);
-  CHECK(device->offload("none") == "8 right");
+  CHECK(offloaded(*device, "none") == "8 right");
   CHECK_FALSE(device->lost());
 
   node.link().cut();
-  CHECK_THROWS_AS((void)device->offload("none"), DeviceGone);
+  CHECK_THROWS_AS((void)offloaded(*device, "none"), DeviceGone);
   CHECK(device->lost());
-  CHECK_THROWS_AS((void)open_emulator()->offload("none"), std::logic_error);
+  CHECK_THROWS_AS((void)offloaded(*open_emulator(), "none"), std::logic_error);
+}
+
+TEST_CASE("a device beside which nonsense is said is lost with its node, and nobody is charged") {
+  Node node([] { return open_emulator(); }, count_with);
+  const auto device = node.open();
+  const auto refuse = [](const std::string& answer) -> std::expected<void, std::string> {
+    return std::unexpected("it said " + answer);
+  };
+  CHECK_THROWS_WITH_AS((void)device->offload("none", refuse),
+                       "n1/emulator:l4 is set aside: node n1 is gone: it said 1 right", DeviceGone);
+  REQUIRE(device->lost());
+  CHECK(device->lost_because() == "node n1 is gone: it said 1 right");
+  CHECK(device->deaths().empty());
+  CHECK_THROWS_AS((void)offloaded(*device, "none"), DeviceGone);
+  // It hears of it: its connection is cut.
+  CHECK(node.end().how == Lane::End::How::lost);
 }
 
 TEST_CASE("offloaded work that lasts is waited for") {
@@ -227,7 +254,7 @@ TEST_CASE("offloaded work that lasts is waited for") {
     }
   };
   Node node([] { return open_emulator(); }, [](Device&) { return std::make_unique<Slow>(); });
-  CHECK(node.open()->offload("") == "done");
+  CHECK(offloaded(*node.open(), "") == "done");
 }
 
 TEST_CASE("a node that is gone is no fault of a kernel's") {

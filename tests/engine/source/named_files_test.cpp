@@ -24,7 +24,7 @@ std::string said(const std::string& source) {
 
 }  // namespace
 
-// tests/tools/named_files.py has what the compiler takes of these, and more of them.
+// tests/tools/space/named_files.py has what the compiler takes of these, and more of them.
 TEST_CASE("named files: a file of nobody's is refused however its include is spelt") {
   for (const std::string blank :
        {"", " ", "\t", "\f", "\v", "\r", "\\\n", "/* */", "/* a\n/* b */"})

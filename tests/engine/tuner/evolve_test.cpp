@@ -3,6 +3,7 @@
 
 #include "engine/tuner/evolve.hpp"
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -56,6 +57,12 @@ EvolveOptions trials(int count, std::uint64_t seed = 3) {
   options.seed = seed;
   options.jobs = 2;
   options.final_suites = {"ragged"};
+  return options;
+}
+
+// For who looks at no finals, which take most of a search's time.
+EvolveOptions without_finals(EvolveOptions options) {
+  options.finals = false;
   return options;
 }
 
@@ -138,13 +145,14 @@ std::vector<std::string> fingerprint(const Store& store, std::int64_t run, bool 
 TEST_CASE("a search that learned from an earlier run goes on as if it had not stopped") {
   test::ScratchFolder folder;
   std::map<std::string, std::string> lineage;
+  {
+    Store store(folder.path() / "whole.db", Store::Mode::write);
+    run(store, without_finals(trials(14)));
+  }
+  std::filesystem::copy_file(folder.path() / "whole.db", folder.path() / "halved.db");
   for (const char* name : {"whole.db", "halved.db"}) {
     Store store(folder.path() / name, Store::Mode::write);
-    EvolveOptions first = trials(14);
-    first.finals = false;
-    run(store, first);
-    EvolveOptions options = trials(20, 5);
-    options.finals = false;
+    EvolveOptions options = without_finals(trials(20, 5));
     options.earlier = choose_prior_runs(store, small(), store.run(1)->device_name);
     REQUIRE(options.earlier.size() == 1);
     if (std::string(name) == "halved.db") {
@@ -203,7 +211,7 @@ TEST_CASE("a run is the same for a seed, stopped or not, and never tries a confi
   CHECK_FALSE(run(store, again).interrupted);
   CHECK(fingerprint(store, part.run) == expected);
 
-  CHECK(fingerprint(store, run(store, trials(4, 4)).run) !=
+  CHECK(fingerprint(store, run(store, without_finals(trials(4, 4))).run) !=
         std::vector<std::string>(expected.begin(), expected.begin() + 4));
 }
 
@@ -247,8 +255,9 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
   Fragile device(open_device("emulator:l4", small().target, test::root()), 100);
   WatchingListener listener;
   const std::atomic<bool> stop{false};
+  EvolveOptions options = without_finals(trials(kWhole));
   const EvolveResult broken =
-      evolve(small(), device, cached_nvrtc(), store, trials(kWhole), listener, stop);
+      evolve(small(), device, cached_nvrtc(), store, options, listener, stop);
   CHECK(broken.device_lost);
   CHECK(store.run(broken.run)->state == "interrupted");
   const auto kept = store.trials(broken.run);
@@ -258,7 +267,6 @@ TEST_CASE("a kernel that costs the device is charged alone, and the run can go o
     CHECK((trial.outcome == Outcome::failed) == (trial.number == kept.back().number));
   CHECK(kept.back().finding == "fault");
 
-  EvolveOptions options = trials(kWhole);
   options.resume = broken.run;
   CHECK_FALSE(run(store, options).device_lost);
   const auto found = fingerprint(store, broken.run, false);
@@ -278,7 +286,8 @@ TEST_CASE("what a search drew is kept with it, if the device tells") {
     Metered device(open_device("emulator:l4", small().target, test::root()), readings);
     const std::atomic<bool> stop{false};
     WatchingListener listener;
-    const auto done = evolve(small(), device, cached_nvrtc(), store, trials(1), listener, stop);
+    const auto done =
+        evolve(small(), device, cached_nvrtc(), store, without_finals(trials(1)), listener, stop);
     const auto sessions = store.sessions(done.run);
     REQUIRE(sessions.size() == 1);
     const bool told = readings == 2;
@@ -290,8 +299,8 @@ TEST_CASE("what a search drew is kept with it, if the device tells") {
 TEST_CASE("what cannot be resumed is refused") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
-  const std::int64_t first = run(store, trials(3)).run;
-  EvolveOptions options = trials(3);
+  EvolveOptions options = without_finals(trials(3));
+  const std::int64_t first = run(store, options).run;
   options.resume = first + 1;
   CHECK_THROWS_AS(run(store, options), UserError);
 
@@ -317,12 +326,12 @@ TEST_CASE("a run that ends by an exception is interrupted, and goes on") {
   const auto device = open_device("emulator:l4", small().target, test::root());
   const std::atomic<bool> stop{false};
   Broken listener;
-  CHECK_THROWS_WITH_AS(evolve(small(), *device, cached_nvrtc(), store, trials(6), listener, stop),
+  EvolveOptions options = trials(6);
+  CHECK_THROWS_WITH_AS(evolve(small(), *device, cached_nvrtc(), store, options, listener, stop),
                        "planted", MachineError);
   REQUIRE(store.run(1));
   CHECK(store.run(1)->state == "interrupted");
   CHECK(store.holder_of(1).empty());
-  EvolveOptions options = trials(6);
   options.resume = 1;
   CHECK(run(store, options).counts.trials == 6);
   CHECK(store.run(1)->state == "done");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/node/node_messages.hpp"
+#include "engine/tuner/offload/trial_messages.hpp"
 #include "engine/worker/messages.hpp"
 
 namespace fa_tune::test {
@@ -253,6 +254,23 @@ std::vector<NetworkFault> hostile_faults() {
        FrameFault{.is = answers,
                   .nth = kLater,
                   .instead = instead(asked::encode(asked::Answer(asked::Joules{})))}},
+      {"nonsense in place of what a trial has found",
+       "is gone: it answered a trial with bytes that are no findings",
+       FrameFault{
+           .is = says_findings,
+           .nth = 3,
+           .instead = instead(asked::encode(asked::Answer(asked::Offloaded{"nonsense", {}})))}},
+      {"a reference kernel is asked for, and the problem has none",
+       "is gone: it asks for more reference kernels than its trials have",
+       FrameFault{.is = says_findings,
+                  .nth = 3,
+                  .instead = instead(asked::encode(asked::Answer(asked::Offloaded{
+                      encode(tuner::TrialAnswer(tuner::ReferenceWanted{})), {}})))}},
+      {"a trial that is broken off over nothing", "is gone: it broke work off over nothing",
+       FrameFault{.is = says_findings,
+                  .nth = 3,
+                  .instead = instead(asked::encode(
+                      asked::Answer(asked::Offloaded{"", {}, /*broken_off=*/true})))}},
       {"more tensors than were asked for", "with 1048576 bytes where tensors",
        FrameFault{.is = has_tensors,
                   .nth = 3,

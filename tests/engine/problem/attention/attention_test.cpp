@@ -269,6 +269,34 @@ TEST_CASE("attention: suites keep what a compiled kernel fixes") {
   CHECK(names == std::set<std::string>{"quick", "ragged", "seven", "ten", "mission"});
 }
 
+TEST_CASE("attention: an outline is all that a kernel is given, without data") {
+  for (const DType dtype : {DType::bf16, DType::e4m3})
+    for (const bool all : {false, true}) {
+      AttentionShape shape{.B = 2, .H = 4, .Lq = 70, .Lk = 90, .D = 32};
+      shape.dtype = dtype;
+      shape.scale_rows = dtype == DType::e4m3 ? 64 : 0;
+      if (all) shape.Hkv = 2;
+      shape.lse = shape.alibi = all;
+      const AttentionProblem problem(shape);
+      const Instance outline = problem.outline(problem.shape());
+      const Instance made = problem.make(problem.shape(), Inputs::normal, 1);
+      CHECK(outline.shape == made.shape);
+      CHECK(outline.scalars.size() == made.scalars.size());
+      REQUIRE(outline.tensors.size() == 4 + (all ? 2 : 0) + (dtype == DType::e4m3 ? 3 : 0));
+      REQUIRE(made.tensors.size() == outline.tensors.size());
+      for (std::size_t i = 0; i < made.tensors.size(); ++i) {
+        const Tensor& tensor = made.tensors[i];
+        CAPTURE(tensor.name);
+        CHECK(outline.tensors[i].bytes.empty());
+        CHECK(outline.tensors[i].name == tensor.name);
+        CHECK(outline.tensors[i].dims == tensor.dims);
+        const auto elements = static_cast<std::size_t>(tensor.elements());
+        CHECK(tensor.bytes.size() ==
+              (tensor.role == Role::input ? elements * size_of(tensor.type) : 0));
+      }
+    }
+}
+
 TEST_CASE("attention: inputs are seeded and each kind is what it says") {
   const AttentionProblem problem({.B = 2, .H = 2, .Lq = 64, .Lk = 96, .D = 32});
   const auto make = [&](Inputs inputs, std::uint64_t seed) {

@@ -111,17 +111,12 @@ TEST_CASE("kernels behind one that takes long to compile are gated meanwhile") {
 TEST_CASE("whichever takes long to compile, the trials are the same, also where it is a twin") {
   Impatient plain(nullptr, 0);
   const auto expected = search(*toy_compiler(), plain);
-  int twins_gated = 0;
-  for (int held = 0; held < 30; ++held) {
+  for (int held = 0; held < 30; held += 3) {
     CAPTURE(held);
     Holding compiler(held, std::chrono::milliseconds(300));
     Impatient device(&compiler, 12);
     CHECK((search(compiler, device) == expected));
-    twins_gated += device.loads > plain.loads;
   }
-  // What was gated before it was found to be the twin of the one held. A machine that is busy enough
-  // lets none come so far in time, which is no fault.
-  WARN(twins_gated > 0);
 }
 
 }  // namespace fa_tune::test

@@ -8,6 +8,7 @@
 #include "engine/report/recorded_run.hpp"
 #include "engine/tuner/evolve.hpp"
 #include "engine/tuner/offload/trial_host.hpp"
+#include "engine/tuner/offload/trial_messages.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/npy.hpp"
 #include "tests/engine/problem/custom/custom_space.hpp"
@@ -37,10 +38,16 @@ class Beside final : public ForwardingDevice {
       : ForwardingDevice(emulator(task)), service_(host.serve(inner(), "emulator:l4")) {}
 
   bool offloads() const override { return true; }
-  std::expected<std::string, Fault> offload(const std::string& work) override {
+  bool lost() const override { return !lost_because_.empty(); }
+  std::string lost_because() const override { return lost_because_; }
+  bool ready() override { return !lost(); }
+  bool apart() const override { return true; }
+  std::expected<void, Fault> offload(const std::string& work, const TakeAnswer& take) override {
     ++offloaded;
-    if (!answer_given.empty()) return answer_given;
-    return service_->answer(work);
+    const auto taken = take(lie ? lie(offloaded) : service_->answer(work));
+    if (taken) return {};
+    lost_because_ = taken.error();
+    throw DeviceGone(lost_because_);
   }
   std::expected<KernelHandle, Fault> load(const KernelImage& image) override {
     ++loads;
@@ -49,20 +56,22 @@ class Beside final : public ForwardingDevice {
 
   int offloaded = 0;
   int loads = 0;
-  std::string answer_given;  // of a liar
+  std::function<std::string(int asked)> lie;  // of a liar: what it says instead
 
  private:
+  std::string lost_because_;
   std::unique_ptr<OffloadService> service_;
 };
 
-std::vector<std::string> search(const TuningTask& task, kernel::Compiler& compiler, Device& device,
-                                int trials, bool finals = true) {
+std::vector<std::string> search(const TuningTask& task, kernel::Compiler& compiler,
+                                const std::vector<Device*>& devices, int trials,
+                                bool finals = false) {
   ScratchStore kept;
   EvolveOptions options = toy_options(trials);
   options.finals = finals;
   QuietListener listener;
   const std::atomic<bool> stop{false};
-  evolve(task, device, compiler, kept.store, options, listener, stop);
+  evolve(task, devices, compiler, kept.store, options, listener, stop);
   return run_fingerprint_lines(kept.store, 1);
 }
 
@@ -71,18 +80,18 @@ std::vector<std::string> search(const TuningTask& task, kernel::Compiler& compil
 TEST_CASE("offload: a search is the same, and asks nothing else of the device") {
   const auto compiler = toy_compiler();
   const auto alone = emulator(toy());
-  const auto expected = search(toy(), *compiler, *alone, 40, false);
+  const auto expected = search(toy(), *compiler, {alone.get()}, 40);
   int opened = 0;
   TrialHost host([&](const std::string&) { return ++opened, emulator(toy()); },
                  [](const auto&...) { return toy_problem(); });
   Beside device(toy(), host);
-  CHECK(search(toy(), *compiler, device, 40, false) == expected);
+  CHECK(search(toy(), *compiler, {&device}, 40) == expected);
   CHECK(device.loads == 0);
   CHECK(device.offloaded > 10);
   CHECK(opened == 0);
   // Finals are the device's, as everywhere.
-  const auto whole = search(toy(), *compiler, *alone, 10);
-  CHECK(search(toy(), *compiler, device, 10) == whole);
+  const auto whole = search(toy(), *compiler, {alone.get()}, 10, /*finals=*/true);
+  CHECK(search(toy(), *compiler, {&device}, 10, /*finals=*/true) == whole);
   CHECK(device.loads > 0);
 }
 
@@ -91,11 +100,11 @@ TEST_CASE("offload: a reference kernel is compiled by the engine and run beside 
   const TuningTask task = place.task();
   kernel::Compiler& compiler = cached_nvrtc();
   const auto alone = emulator(task);
-  const auto expected = search(task, compiler, *alone, 4, false);
+  const auto expected = search(task, compiler, {alone.get()}, 4);
   std::string opened;
   TrialHost host([&](const std::string& name) { return opened = name, emulator(task); });
   Beside first(task, host);
-  CHECK(search(task, compiler, first, 4, false) == expected);
+  CHECK(search(task, compiler, {&first}, 4) == expected);
   CHECK(opened == "emulator:l4");
   const int asked = first.offloaded;
   CHECK(asked > 4);
@@ -111,18 +120,61 @@ TEST_CASE("offload: where data are in files of this machine's, trials are not of
                                        "{name: x, type: f32, shape: [n], fill: {file: x.npy}}"}});
   TrialHost host([&](const std::string&) { return emulator(task); });
   Beside device(task, host);
-  CHECK(search(task, cached_nvrtc(), device, 2, false).size() == 2);
+  CHECK(search(task, cached_nvrtc(), {&device}, 2).size() == 2);
   CHECK(device.offloaded == 0);
 }
 
-TEST_CASE("offload: answers that make no sense end the run with one line") {
+TEST_CASE("offload: who says nonsense of a trial is lost, and the trial goes elsewhere") {
   const auto compiler = toy_compiler();
+  const auto alone = emulator(toy());
+  const auto expected = search(toy(), *compiler, {alone.get()}, 12);
   TrialHost host([&](const std::string&) { return emulator(toy()); },
                  [](const auto&...) { return toy_problem(); });
-  Beside device(toy(), host);
-  device.answer_given = "nonsense";
-  CHECK_THROWS_WITH_AS(search(toy(), *compiler, device, 4, false),
-                       "emulator:l4 answered with bytes that are no findings", MachineError);
+  Beside liar(toy(), host);
+  liar.lie = [](int) { return "nonsense"; };
+  Beside honest(toy(), host);
+  CHECK(search(toy(), *compiler, {&liar, &honest}, 12) == expected);
+  // Whether the other left it a trial is chance.
+  CHECK(liar.offloaded <= 1);
+
+  Beside alone_with_lies(toy(), host);
+  alone_with_lies.lie = liar.lie;
+  CHECK(search(toy(), *compiler, {&alone_with_lies}, 12).empty());
+  CHECK(alone_with_lies.offloaded == 1);
+  CHECK(alone_with_lies.lost_because() == "it answered a trial with bytes that are no findings");
+}
+
+TEST_CASE("offload: who asks for reference kernels without end is lost") {
+  const auto wants = [](const std::string& source) {
+    return encode(TrialAnswer(ReferenceWanted{{{source, "plain", ""}, "sm_89", {}, {}}}));
+  };
+  const auto lost_because = [](const TuningTask& task, kernel::Compiler& compiler,
+                               const std::function<std::string(int)>& lie, int& asked) {
+    TrialHost host([&](const std::string&) { return emulator(task); },
+                   [](const auto&...) { return toy_problem(); });
+    Beside liar(task, host);
+    liar.lie = [&](int now) { return now > 100 ? "that is enough" : lie(now); };
+    CHECK(search(task, compiler, {&liar}, 4).empty());
+    asked = liar.offloaded;
+    return liar.lost_because();
+  };
+  const CustomSpace place;
+  const TuningTask task = place.task();
+  int asked = 0;
+  CHECK(lost_because(
+            task, cached_nvrtc(), [&](int) { return wants("nothing"); }, asked) ==
+        "it asks again for a reference kernel that it has");
+  CHECK(asked == 2);
+  const std::string kTooMany = "it asks for more reference kernels than its trials have";
+  CHECK(lost_because(
+            task, cached_nvrtc(), [&](int asked_now) { return wants(std::to_string(asked_now)); },
+            asked) == kTooMany);
+  // Two for each of three shapes.
+  CHECK(asked == 7);
+  // A problem that has none.
+  CHECK(lost_because(
+            toy(), *toy_compiler(), [&](int) { return wants("nothing"); }, asked) == kTooMany);
+  CHECK(asked == 1);
 }
 
 TEST_CASE("offload: a service that is asked nonsense says so") {

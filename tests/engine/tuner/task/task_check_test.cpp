@@ -1,4 +1,4 @@
-// What is found in a space's sources and launches before anything is compiled. tests/tools/slips.py has
+// What is found in a space's sources and launches before anything is compiled. tests/tools/space/slips.py has
 // the slips; here are the rules' other sides.
 #include "engine/tuner/task/task_check.hpp"
 

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# A portfolio for sizes that nobody tuned: its tree as text, as JSON, in a header and in a module; which kernels
+# leave their place to others; and the script that holds shapes out.
+set -euo pipefail
+# shellcheck source=tests/tools/cli.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../cli.sh"
+
+scale_space
+search=(evolve --device emulator:l4 --warm off --no-finals)
+for n in 64 4000 100000; do
+  "$program" "${search[@]}" --space scale.yaml --db scale.db --budget 5 --seed 3 --set sizes.n=$n >log 2>&1
+done
+choose=(portfolio --db scale.db --dispatch --seed 1 --within 0)
+try "$program" "${choose[@]}"
+check 'a tree is learned' equal "$status" 0
+check 'it says where it was learned' contains "$out" 'outside of n 64..100000 it is trial'
+check 'and what it costs' contains "$out" 'at the shapes it learned from'
+cp "$out" first
+try "$program" "${choose[@]}"
+check 'again it is the same' equal "$(sed -n '/^A decision/,$p' "$out")" "$(sed -n '/^A decision/,$p' first)"
+try "$program" "${choose[@]}" --out scale.json
+cat >look.py <<'E2'
+import json
+
+told = json.load(open("scale.json"))
+tree = told["dispatch"]
+trials = {kernel["trial"] for kernel in told["kernels"]}
+
+
+def leaves(node):
+    return {node["choice"]} if "choice" in node else leaves(node["then"]) | leaves(node["else"])
+
+
+assert leaves(tree["tree"]) <= trials and tree["outside"] in trials and set(tree["robust"]) == trials
+assert tree["ranges"] == {"n": [64, 100000]}
+assert 1 <= tree["regret"]["median"] <= tree["regret"]["p95"] <= tree["regret"]["worst"]
+assert tree["left_out"][0]["leaves"] == 1 and len(tree["left_out"]) >= tree["leaves"]
+E2
+check 'JSON has the tree' python3 look.py
+for form in header torch; do
+  try "$program" "${choose[@]}" --as $form --gate-on emulator:l4 --out scale.$form
+  check "$form: it is written" equal "$status" 0
+  check "$form: its kernels were gated at other sizes" contains "$err" 'passed on emulator:l4 at n='
+done
+check 'header: it chooses' contains scale.header 'inline int dispatch(const Sizes& sizes) {'
+check 'header: and knows where it learned' contains scale.header 'sizes.n < 64 || sizes.n > 100000'
+check 'torch: it chooses' contains scale.torch 'def _dispatch(s):'
+check 'torch: it is Python' python3 -m py_compile scale.torch
+try "$program" portfolio --db scale.db --as header --out none.hpp
+check 'without a dispatch there is no such file' equal "$status" 2
+try "$program" portfolio --db scale.db --seed 1
+check 'a portfolio without one is as it was' lacks "$out" 'decision tree'
+
+# The fastest kernels, since the others are made to wait, are right at the sizes of their space alone: they leave
+# their place to others, and that is said.
+sed -e 's/if (i < n) y\[i\] = a/if (i < n) y[i] = (BLOCK != 64 || n == 4000 || n == 300 || n == 1 ? a : 0)/' \
+  -e 's/^#pragma unroll PER/  for (int k = 0; BLOCK != 64 \&\& k < 100; ++k) __syncthreads();\n&/' mine.cu >luck.cu
+sed -e 's/^space: scale/space: luck/' -e 's/source: mine.cu/source: luck.cu/' scale.yaml >luck.yaml
+"$program" "${search[@]}" --space luck.yaml --db luck.db --budget 6 --seed 3 >log 2>&1
+check 'luck: one of them is chosen' equal "$("$program" best --db luck.db --format json -n 1 | grep -c '"BLOCK": 64')" 1
+try "$program" portfolio --db luck.db --candidates 10 --within 0 --dispatch --seed 1 --as header --gate-on emulator:l4 --out luck.hpp
+check 'luck: others serve' equal "$status" 0
+check 'luck: it is told' contains "$out" 'does not serve other sizes: it does not pass at other sizes'
+check 'luck: none of them is in the header' lacks luck.hpp 'BLOCK=64'
+
+# Sizes that are compiled in are refused, with the reason.
+sed -e 's/^space: scale/space: baked/' -e 's/^  reference:/  defines: {SIZE: n}\n  reference:/' scale.yaml >baked.yaml
+"$program" "${search[@]}" --space baked.yaml --db baked.db --budget 2 --seed 3 >log 2>&1
+try "$program" portfolio --db baked.db --dispatch
+check 'baked: it is refused' equal "$status" 2
+check 'baked: with the reason' contains "$err" 'defines: SIZE rests on sizes'
+
+# Attention, of which D and the mask are compiled in.
+small_space window.yaml
+sed '/^  window:/d' window.yaml >small.yaml
+for set in shape.L=64 shape.L=160 causal=true; do
+  "$program" "${search[@]}" --space small.yaml --db small.db --budget 4 --seed 1 --set $set >log 2>&1
+done
+try "$program" portfolio --db small.db --dispatch --seed 1 --within 0 --as header --gate-on emulator:l4 --out small.hpp
+check 'attention: it is written' equal "$status" 0
+check 'attention: with kernels for both masks' contains small.hpp 'of.causal == true'
+check 'attention: and without one' contains small.hpp 'of.causal == false'
+
+# The script goes on where it ended.
+export FA_TUNE=$program
+held=("$repository/tools/bench/dispatch" --device emulator:h100 --trials 3 --held-out 1 --out out --name a
+  --shape '1,1,64,64,64,full' --shape '1,1,128,128,64,full')
+try "${held[@]}" --limit 1
+check 'held out: the time is over at once' contains "$err" 'the same words go on'
+try "${held[@]}"
+check 'held out: it ends well' equal "$status" 0
+check 'held out: it goes on' contains "$out" 'at 1 of 1 held-out shapes: median'
+check 'held out: what it has is kept' contains out/a.json '"held_out"'
+try "${held[@]}"
+check 'held out: nothing is done twice' lacks "$err" 'holds'
+finish
