@@ -1,5 +1,7 @@
 #include "engine/device/emulator/timing/not_modelled.hpp"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -162,6 +164,7 @@ TEST_CASE("a device answers a kernel that is not modelled in a line, and others 
   REQUIRE(timed.has_value());
   CHECK(timed->low_us > 0);
   CHECK(timed->high_us > timed->low_us);
+  CHECK(std::isfinite(timed->high_us));
 }
 
 }  // namespace fa_tune::test
