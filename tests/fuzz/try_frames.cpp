@@ -35,7 +35,13 @@ DeviceInfo sample_info() {
 }
 
 KernelImage sample_image() {
-  return {BinaryKind::ptx, "sm_89", "kernel", "bytes", {32, 0, -1, 8, 1024}, {{"last", {16}}}};
+  return {BinaryKind::ptx,
+          "sm_89",
+          "kernel",
+          "bytes",
+          {32, 0, -1, 8, 1024},
+          {{"last", {16}}},
+          {{{0x7919, 0x000e620000002100, 85}}, {}}};
 }
 
 CompileRequest sample_request() {

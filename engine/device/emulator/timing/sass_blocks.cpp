@@ -18,9 +18,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <span>
 
 #include "engine/device/emulator/timing/sass.hpp"
+#include "engine/device/emulator/timing/sass_cost.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -29,79 +29,6 @@ constexpr std::uint32_t kNone = ~0U;
 // Two blocks that run about as often as each other run together: lanes that part, and the first and
 // last times round a loop, make small differences.
 constexpr double kAbout = 1.25;
-// Of what constants and special registers are read with. Assumed: not measured, not published.
-constexpr double kConstantLatency = 24;
-
-// The kinds of machine instruction that do the work of a PTX instruction. `wanted`: without one of
-// them its block cannot be told.
-struct Carrier {
-  std::array<SassKind, 3> kinds{};
-  std::size_t count = 0;
-  bool wanted = true;
-
-  bool has(SassKind kind) const {
-    return std::find(kinds.begin(), kinds.begin() + count, kind) != kinds.begin() + count;
-  }
-};
-
-Carrier carrier(std::initializer_list<SassKind> kinds, bool wanted = true) {
-  Carrier made;
-  for (const SassKind kind : kinds) made.kinds[made.count++] = kind;
-  made.wanted = wanted;
-  return made;
-}
-
-Carrier carrier_of(const Cost& cost) {
-  using enum SassKind;
-  switch (cost.role) {
-    case Role::shared:
-      return carrier({shared, local, shuffle}, false);
-    case Role::global_read:
-    case Role::global_write:
-      return carrier({global});
-    case Role::async_copy:
-      return carrier({async_copy});
-    case Role::async_commit:
-      return carrier({async_commit}, false);
-    case Role::async_wait:
-      return carrier({async_wait}, false);
-    case Role::traced:
-      return carrier({mbarrier, bulk}, false);
-    case Role::bulk_commit:
-      return carrier({bulk_commit}, false);
-    case Role::bulk_wait:
-      return carrier({async_wait}, false);
-    case Role::cluster_wait:
-      return carrier({other}, false);
-    case Role::tensor_async:
-      return carrier({wgmma});
-    case Role::tensor_commit:
-    case Role::tensor_wait:
-      return carrier({wgmma_sync}, false);
-    case Role::barrier:
-      return carrier({barrier}, false);
-    case Role::plain:
-      break;
-  }
-  if (cost.unit == Unit::tensor) return carrier({tensor});
-  if (cost.unit == Unit::memory) return carrier({shuffle, shared}, false);
-  if (cost.unit == Unit::special) return carrier({special}, false);
-  return {};
-}
-
-// Whether it happens when the trace says so, and in the order that it says.
-bool in_order(const Cost& cost) {
-  switch (cost.role) {
-    case Role::plain:
-    case Role::shared:
-    case Role::global_read:
-    case Role::global_write:
-      return false;
-    default:
-      return true;
-  }
-}
-
 class Matcher {
  public:
   Matcher(const Program& program, const DeviceProfile& profile, const Record& record,
@@ -393,46 +320,8 @@ class Matcher {
 
   std::uint32_t plain_cost(SassKind kind) {
     std::uint32_t& place = plain_[static_cast<std::size_t>(kind)];
-    if (place == 0) place = add_cost(cost_of(kind));
+    if (place == 0) place = add_cost(cost_of(kind, profile_));
     return place;
-  }
-
-  Cost cost_of(SassKind kind) const {
-    using enum SassKind;
-    const DeviceProfile& p = profile_;
-    const auto make = [](Unit unit, double rate, double latency) {
-      Cost cost;
-      cost.unit = unit;
-      cost.busy = rate > 0 ? kWarpSize * kPartitions / rate : 0;
-      cost.latency = latency;
-      return cost;
-    };
-    switch (kind) {
-      case fma:
-        return make(Unit::fma, p.fma_f32_per_clock_sm, p.arithmetic_latency);
-      case imad:
-        return make(Unit::fma, p.alu_int_per_clock_sm, p.arithmetic_latency);
-      case imad_wide:
-        return make(Unit::fma, p.alu_int_per_clock_sm / 2, p.arithmetic_latency);
-      case alu:
-      case fp64:
-        return make(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
-      case half:
-        return make(Unit::half, p.half_per_clock_sm, p.arithmetic_latency);
-      case special:
-        return make(Unit::special, p.special_per_clock_sm, p.special_latency);
-      case convert:
-        return make(Unit::alu, p.convert_per_clock_sm, p.arithmetic_latency);
-      case shared:
-      case shuffle:
-      case local:
-      case global:
-        return make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
-      case constant:
-        return make(Unit::control, kWarpSize * kPartitions, kConstantLatency);
-      default:
-        return make(Unit::control, kWarpSize * kPartitions, 0);
-    }
   }
 
   // A basic block of the machine code.

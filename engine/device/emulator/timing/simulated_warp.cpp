@@ -68,6 +68,16 @@ std::span<const AsyncEvent> SimulatedWarp::events() {
   return std::span(all).subspan(first, event - first);
 }
 
+SimulatedWarp::Meeting SimulatedWarp::meeting(const Cost& cost) {
+  Meeting meeting{cost.barrier, static_cast<std::size_t>(std::max(cost.depth, 0)), cost.waits};
+  for (const AsyncEvent& each : events()) {
+    if (each.kind != AsyncEvent::Kind::barrier) continue;
+    meeting.barrier = each.phase;
+    meeting.warps = each.bytes;
+  }
+  return meeting;
+}
+
 bool SimulatedWarp::find_next(const MachineCode& code) {
   for (;;) {
     while (block == nullptr || step == block->steps.size()) {

@@ -72,6 +72,14 @@ struct SimulatedWarp {
   // The events of the instruction at `step`; asked once for each execution.
   std::span<const AsyncEvent> events();
 
+  // A barrier that it comes to.
+  struct Meeting {
+    std::size_t barrier = 0;
+    std::size_t warps = 0;  // 0: all of the CTA
+    bool waits = true;
+  };
+  // That of the instruction at `step`. One whose number is in a register is among its events.
+  Meeting meeting(const Cost& cost);
   // The barrier is not released before that.
   void hold_barrier(std::uint8_t barrier, const Result& until) {
     if (barrier < kBarriers && until.at > barriers[barrier].at) barriers[barrier] = until;

@@ -208,7 +208,7 @@ class Simulation {
         break;
       case Role::barrier:
         warp.free += spill_clocks_;
-        arrive(warp, meeting_of(warp, cost), at);
+        arrive(warp, warp.meeting(cost), at);
         break;
       default:
         break;
@@ -239,7 +239,7 @@ class Simulation {
         break;
       }
       case AsyncEvent::Kind::barrier:
-        break;  // meeting_of()
+        break;  // SimulatedWarp::meeting
     }
   }
 
@@ -292,24 +292,7 @@ class Simulation {
     warp.next = warp.free;
   }
 
-  struct Meeting {
-    std::size_t barrier = 0;
-    std::size_t warps = 0;  // 0: all of the CTA
-    bool waits = true;
-  };
-
-  // A barrier whose number is in a register is in the trace.
-  static Meeting meeting_of(SimulatedWarp& warp, const Cost& cost) {
-    Meeting meeting{cost.barrier, static_cast<std::size_t>(std::max(cost.depth, 0)), cost.waits};
-    for (const AsyncEvent& event : warp.events()) {
-      if (event.kind != AsyncEvent::Kind::barrier) continue;
-      meeting.barrier = event.phase;
-      meeting.warps = event.bytes;
-    }
-    return meeting;
-  }
-
-  void arrive(SimulatedWarp& warp, const Meeting& meeting, double at) {
+  void arrive(SimulatedWarp& warp, const SimulatedWarp::Meeting& meeting, double at) {
     SimulatedBlock& block = blocks_[warp.slot];
     block.arrived[meeting.barrier] += 1;
     if (meeting.waits) {
