@@ -28,7 +28,7 @@ std::string rests_on(const DeviceProfile& profile, KernelKind kind) {
     return fmt::format("no interval: too few kernels of its kind ({}) were timed on a GPU",
                        name_of(kind));
   }
-  const std::string text = fmt::format(
+  std::string text = fmt::format(
       "90% interval: on an H100 kernels of its kind ({}; {} of them, {} shape{}) took {:.2f} to "
       "{:.2f} times as long as predicted",
       name_of(kind), errors.kernels, errors.shapes, errors.shapes == 1 ? "" : "s",

@@ -115,7 +115,7 @@ constexpr Opcode kOpcodes[] = {
     {0x14a, "JMP", branch},
     {0x14d, "EXIT", exit},
     {0x14e, "LEPC", other},
-    {0x150, "RET", exit},
+    {0x150, "RET", branch},
     {0x155, "BMOV", other},
     {0x156, "BMOV", other},
     {0x157, "BMOV", other},

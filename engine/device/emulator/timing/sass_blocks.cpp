@@ -203,12 +203,39 @@ class Matcher {
     return runs_of(block) == 0;
   }
 
+  // Whether most PTX instructions became several machine instructions of their own kind. Two or three
+  // are usual of integers of 64 bits, and any number of tensor products.
+  bool is_unrolled(std::uint32_t number) const {
+    std::map<std::uint32_t, std::size_t> integer;  // by PTX instruction
+    std::map<std::uint32_t, std::size_t> other;
+    for (const std::uint32_t i : placed_[number]) {
+      const std::uint32_t op = code_of_[i].op;
+      if (op == kNone || code_.block_of[op] != number) continue;
+      const SassKind kind = code_of_[i].sass.kind;
+      const Cost& cost = costs_[op];
+      if (kind == SassKind::alu || kind == SassKind::imad)
+        ++integer[op];
+      else if (kind == SassKind::fp64 || (kind == SassKind::fma && cost.unit == Unit::fma) ||
+               (cost.unit != Unit::tensor && carrier_of(cost).has(kind)))
+        ++other[op];
+    }
+    const auto most_are_above = [](const std::map<std::uint32_t, std::size_t>& counts,
+                                   std::size_t usual) {
+      std::vector<std::size_t> counted;
+      for (const auto& [op, count] : counts) counted.push_back(count);
+      const auto quarter = counted.begin() + static_cast<std::ptrdiff_t>(counted.size() / 4);
+      std::ranges::nth_element(counted, quarter);
+      return *quarter > usual;
+    };
+    if (!other.empty()) return most_are_above(other, 1);
+    return !integer.empty() && most_are_above(integer, 3);
+  }
+
   // False: the block keeps its steps.
   bool write(std::uint32_t number) {
     MachineBlock& block = code_.blocks[number];
     if (runs_of(number) == 0) return true;
     auto found = carriers(number);
-    std::vector<std::size_t> copies;
     for (std::uint32_t op = block.begin; op < block.end; ++op) {
       const Carrier wanted = carrier_of(costs_[op]);
       if (wanted.count == 0) continue;
@@ -217,13 +244,8 @@ class Matcher {
       if (count == 0 && wanted.wanted && record_.ops()[op].executions > 0)
         return leave(number,
                      "nothing does what " + program_.names[program_.ops[op].name] + " does");
-      if (count > 0 && costs_[op].unit != Unit::tensor) copies.push_back(count);
     }
-    if (!copies.empty()) {
-      const auto middle = copies.begin() + static_cast<std::ptrdiff_t>(copies.size() / 4);
-      std::ranges::nth_element(copies, middle);
-      if (*middle > 1) return leave(number, "unrolled by ptxas");
-    }
+    if (is_unrolled(number)) return leave(number, "unrolled by ptxas");
     write_steps(block, number, found);
     return true;
   }
