@@ -1,5 +1,6 @@
 #include "engine/device/emulator/timing/recorded_errors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
