@@ -29,6 +29,10 @@ constexpr std::uint32_t kNone = ~0U;
 // Two blocks that run about as often as each other run together: lanes that part, and the first and
 // last times round a loop, make small differences.
 constexpr double kAbout = 1.25;
+// Whose machine code sass.cpp knows: Ampere's, Ada's and Hopper's.
+constexpr int kFirstArch = 80;
+constexpr int kLastArch = 90;
+
 class Matcher {
  public:
   Matcher(const Program& program, const DeviceProfile& profile, const Record& record,
@@ -36,8 +40,13 @@ class Matcher {
       : program_(program), profile_(profile), record_(record), code_(code) {}
 
   void run() {
+    const int sm = sm_of(profile_);
+    if (sm < kFirstArch || sm > kLastArch) {
+      code_.unmatched = "machine code of " + profile_.arch + " is unknown";
+      return;
+    }
     costs_ = translate_each(program_, profile_);
-    decode();
+    decode(sm);
     find_ops();
     find_hosts();
     find_warpgroup_products();
@@ -60,15 +69,15 @@ class Matcher {
     std::uint32_t host = kNone;  // block of PTX that its own block stands for
   };
 
-  void decode() {
-    const int sm = static_cast<int>(arch_number_of(profile_));
+  void decode(int sm) {
     for (const EncodedInstruction& each : program_.machine_code)
       code_of_.push_back({decode_sass(each, sm), kNone, kNone});
     while (!code_of_.empty() && code_of_.back().sass.kind != SassKind::exit) code_of_.pop_back();
   }
 
-  static double arch_number_of(const DeviceProfile& profile) {
-    double number = 0;
+  // 90 of "sm_90a".
+  static int sm_of(const DeviceProfile& profile) {
+    int number = 0;
     for (const char c : profile.arch)
       if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
     return number;

@@ -162,6 +162,13 @@ TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
   const MachineCode lost = run.code(
       {machine(kMufu, ex2), machine(kBra, bra), machine(kFfma, store), machine(kExit, ret)});
   CHECK(lost.unmatched.find("nothing does what st.global.f32 does") != std::string::npos);
+  // That of a GPU whose encoding is unknown is not guessed at.
+  run.program.machine_code = {machine(kMufu, ex2), machine(kExit, ret)};
+  emulator::DeviceProfile newer = test::small_profile();
+  newer.arch = "sm_100";
+  const MachineCode unknown = make_machine_code(run.program, newer, run.record);
+  CHECK(unknown.unmatched == "machine code of sm_100 is unknown");
+  CHECK(unknown.machine_share == 0);
   // Machine code that says nothing of its lines.
   const MachineCode blank = run.code({machine(kMufu, 0), machine(kBra, 0), machine(kExit, 0)});
   CHECK(blank.machine_share < 1);
