@@ -1,18 +1,21 @@
 #include "engine/kernel/compile/machine_code.hpp"
 
-#include <array>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <poll.h>
 
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
+#include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/hash.hpp"
+#include "engine/util/process.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
@@ -66,12 +69,18 @@ std::vector<std::string> nvdisasm_names(const std::string& cubin) {
   const ScratchFolder folder;
   const std::string file = (folder.path() / "two.cubin").string();
   write_file(file, cubin);
-  const std::string command = program + " -c " + file + " 2>/dev/null";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string text;
-  std::array<char, 4096> part{};
-  while (const std::size_t got = std::fread(part.data(), 1, part.size(), pipe.get()))
-    text.append(part.data(), got);
+  try {
+    Process process({program, "-c", file});
+    while (process.out().open()) {
+      pollfd ready{process.out().file(), POLLIN, 0};
+      poll(&ready, 1, -1);
+      process.out().read(text);
+    }
+    process.end(Process::Clock::now() + std::chrono::seconds(10));
+  } catch (const UserError&) {
+    return {};
+  }
   std::vector<std::string> names;
   for (const std::string& line : lines_of(text)) {
     const std::size_t begin = line.find("/*");
