@@ -26,7 +26,8 @@ std::string times(const std::string& text, int count) {
 }
 
 // Why the model does not cover the kernel; empty if it does.
-std::string why_not(const std::string& body, emulator::DeviceProfile profile = small_profile(),
+std::string why_not(const std::string& body,
+                    const emulator::DeviceProfile& profile = small_profile(),
                     TensorRule rule = TensorRule::ampere, std::uint32_t threads = 32,
                     bool cooperative = false) {
   CountedRun run(kRegisters + body, rule, threads, 1);
