@@ -266,9 +266,9 @@ class Device {
   // Whether a program of ours beside it does whole pieces of work with it (OffloadService), so that
   // neither tensors nor their many requests need come over a network.
   virtual bool offloads() const { return false; }
-  // Has that program do a piece of work, and hands its answer to `take`, which says in one line what
-  // is wrong with it, if anything is: a device beside which nonsense is said is lost, as one whose
-  // machine is gone. Throws what the program throws, and MachineError where the process that runs
+  // Has that program do a piece of work, and hands its answer to `take`, which returns an error of
+  // one line where the answer makes no sense. The device is lost then, as one whose machine is gone.
+  // Throws what the program throws, and MachineError where the process that runs
   // kernels ended before it had an answer: deaths(). The Fault, device_lost, is the device's own.
   using TakeAnswer = std::function<std::expected<void, std::string>(const std::string& answer)>;
   virtual std::expected<void, Fault> offload(const std::string& work, const TakeAnswer& take);

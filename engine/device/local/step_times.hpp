@@ -26,7 +26,8 @@ StepTime time_of_move(const std::string& name, std::size_t bytes, const DevicePr
 emulator::Interval90 interval_of_steps(const std::vector<StepTime>& steps);
 
 // Like the detail of one kernel: units, waits, counters and conflicts of all of them together,
-// occupancy, what bounds it and what its interval rests on of the step that takes longest. `steps` has the detail of each.
+// occupancy, what bounds it and what its interval rests on of the step that takes longest. `steps`
+// has the detail of each.
 std::string detail_of_steps(const std::vector<StepTime>& steps);
 
 }  // namespace fa_tune::device

@@ -232,7 +232,8 @@ CompileOutcome NvrtcCompiler::attempt(const CompileRequest& request, bool all_ma
     machine_code += *of_entry;
   }
   if (names.size() > 1) machine_code = sha256(machine_code);
-  PlainPtx ptx = without_line_info(program.ptx());
+  const std::string lined = program.ptx();
+  const PlainPtx ptx = without_line_info(lined);
   if (request.kind == BinaryKind::ptx) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       auto code = read_machine_code(cubin, compiled.image.entry(i).kernel);
@@ -244,9 +245,10 @@ CompileOutcome NvrtcCompiler::attempt(const CompileRequest& request, bool all_ma
     }
   }
   const auto variables = persistent_variables(ptx.text, cubin);
-  compiled.image.bytes = request.kind == BinaryKind::cubin ? cubin
-                         : asks_for_lines(request)         ? program.ptx()
-                                                           : std::move(ptx.text);
+  if (request.kind == BinaryKind::cubin)
+    compiled.image.bytes = cubin;
+  else
+    compiled.image.bytes = asks_for_lines(request) ? lined : ptx.text;
   compiled.code_hash =
       request.kind == BinaryKind::cubin ? machine_code : ptx_code_hash(compiled.image.bytes);
   compiled.warnings = std::move(facts.warnings);

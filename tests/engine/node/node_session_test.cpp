@@ -230,7 +230,8 @@ TEST_CASE("offloaded work is done beside the device, and its deaths are the devi
   CHECK_THROWS_AS((void)offloaded(*open_emulator(), "none"), std::logic_error);
 }
 
-TEST_CASE("a device beside which nonsense is said is lost with its node, and nobody is charged") {
+TEST_CASE(
+    "an answer that makes no sense loses the device with its node, and no kernel is charged") {
   Node node([] { return open_emulator(); }, count_with);
   const auto device = node.open();
   const auto refuse = [](const std::string& answer) -> std::expected<void, std::string> {

@@ -107,9 +107,10 @@ struct MachineCode {
   std::vector<MachineBlock> blocks;
   std::vector<std::uint32_t> block_of;  // by instruction
   std::uint32_t live_values = 0;
-  double machine_share =
-      0;                  // of the PTX instructions that ran: the machine code of theirs is known
-  std::string unmatched;  // why not of all, at the first place; empty: of all
+  // Of the PTX instructions that ran, those whose machine code is known; and of the first others,
+  // why not. Empty: it is known of all, or the program has none.
+  double machine_share = 0;
+  std::string unmatched;
 };
 
 // From the PTX, and from what ptxas made of it where the program has that.

@@ -46,6 +46,7 @@ class Matcher {
       return;
     }
     costs_ = translate_each(program_, profile_);
+    count_runs();
     decode(sm);
     find_ops();
     find_hosts();
@@ -168,12 +169,15 @@ class Matcher {
     }
   }
 
-  double runs_of(std::uint32_t block) const {
-    std::uint64_t most = 0;
-    for (std::uint32_t i = code_.blocks[block].begin; i < code_.blocks[block].end; ++i)
-      most = std::max(most, record_.ops()[i].executions);
-    return static_cast<double>(most);
+  void count_runs() {
+    for (const MachineBlock& block : code_.blocks) {
+      std::uint64_t most = 0;
+      for (std::uint32_t i = block.begin; i < block.end; ++i)
+        most = std::max(most, record_.ops()[i].executions);
+      runs_.push_back(static_cast<double>(most));
+    }
   }
+  double runs_of(std::uint32_t block) const { return runs_[block]; }
 
   // Which block of PTX each runs with.
   void place() {
@@ -336,9 +340,7 @@ class Matcher {
       } else {
         step.cost = plain_cost(each.sass.kind);
       }
-      code_
-          .issues[step.place >= block.begin && step.place < block.end ? step.place : block.begin] +=
-          1;
+      code_.issues[step.place] += 1;
       block.steps.push_back(step);
     }
     add_absent(block.end);
@@ -366,6 +368,7 @@ class Matcher {
   const DeviceProfile& profile_;
   const Record& record_;
   MachineCode& code_;
+  std::vector<double> runs_;  // of each block of PTX
   std::vector<Stretch> stretches_;
   std::vector<Cost> costs_;  // of each PTX instruction by itself
   std::vector<Instruction> code_of_;

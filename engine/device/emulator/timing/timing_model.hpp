@@ -37,7 +37,7 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
                    const LaunchConfig& launch, const Program& program, const Record& record,
                    double reachable_bytes);
 
-// What the simulated SM does not see takes this much of its time (train variants: 0.85 without it).
+// What the simulated SM does not see takes this much of its time. Set on the train variants.
 inline constexpr double kModelBias = 1.1;
 
 // The time alone, by the model that timing_model.cpp describes.

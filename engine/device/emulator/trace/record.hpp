@@ -90,7 +90,7 @@ class Record {
   void load(std::uint32_t slot, std::uint32_t warp, bool from_global,
             std::span<const std::byte* const> mbarriers, std::uint32_t bytes);
   void store(std::uint32_t slot, std::uint32_t warp, std::uint32_t bytes);
-  // A barrier of the CTA that waits for so many warps, 0: for all.
+  // A barrier of the CTA. `warps`: how many it waits for; 0: all.
   void join_barrier(std::uint32_t slot, std::uint32_t warp, std::uint32_t number,
                     std::uint32_t warps);
   // The last instruction is over, and with it the cluster.

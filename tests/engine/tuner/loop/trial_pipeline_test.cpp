@@ -124,7 +124,7 @@ struct PipelineBench {
   PipelineBench(const PipelineBench&) = delete;
   PipelineBench& operator=(const PipelineBench&) = delete;
 
-  // Takes all steps there are until so many trials have come to their end, or `done`.
+  // Takes steps until that many trials have ended, or `done`.
   void work_until(const std::function<bool()>& done) {
     const Stopwatch watch;
     while (!done() && watch.milliseconds() < 60'000) {

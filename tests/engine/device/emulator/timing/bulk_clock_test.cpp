@@ -61,12 +61,6 @@ double one_thread(const std::string& body) {
   return BulkRun(kBegin + "@%p1 bra END;\n" + body + "END: ret;").clocks();
 }
 
-std::string many(const std::string& text, int times) {
-  std::string all;
-  for (int i = 0; i < times; ++i) all += text;
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("a wait is for its own phase: part 0 does not wait for part 3") {

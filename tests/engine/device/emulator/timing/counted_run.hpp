@@ -47,4 +47,10 @@ struct CountedRun {
   emulator::LaunchConfig launch;
 };
 
+inline std::string many(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 }  // namespace fa_tune::test

@@ -19,12 +19,6 @@ constexpr const char* kRegisters =
     ".reg .b32 %r<20>; .reg .f32 %f<40>; .reg .f64 %fd<8>; .reg .b64 %rd<8>; .reg .pred %p<4>;\n"
     ".shared .align 1024 .b8 s[16384];\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n";
 
-std::string times(const std::string& text, int count) {
-  std::string all;
-  for (int i = 0; i < count; ++i) all += text;
-  return all;
-}
-
 // Why the model does not cover the kernel; empty if it does.
 std::string why_not(const std::string& body,
                     const emulator::DeviceProfile& profile = small_profile(),
@@ -42,8 +36,8 @@ emulator::DeviceProfile with_f64(double rate) {
   return profile;
 }
 
-const std::string kDoubles = times("fma.rn.f64 %fd1, %fd1, %fd2, %fd3;\n", 1000);
-const std::string kFloats = times("fma.rn.f32 %f1, %f1, %f2, %f3;\n", 5000);
+const std::string kDoubles = many("fma.rn.f64 %fd1, %fd1, %fd2, %fd3;\n", 1000);
+const std::string kFloats = many("fma.rn.f32 %f1, %f1, %f2, %f3;\n", 5000);
 
 }  // namespace
 
@@ -60,7 +54,7 @@ TEST_CASE("f64 is modelled where its unit has little to do") {
   CHECK(why_not(kDoubles + kFloats, with_f64(64)) == "");
   CHECK(why_not("mov.f64 %fd1, %fd2; st.global.f64 [%rd1], %fd1;", with_f64(2)) == "");
   // A division is many.
-  const std::string divisions = times("div.rn.f64 %fd1, %fd2, %fd3;\n", 100);
+  const std::string divisions = many("div.rn.f64 %fd1, %fd2, %fd3;\n", 100);
   CHECK(has(why_not(divisions, with_f64(2)), "busy for 32.00 us"));
 }
 
@@ -157,7 +151,7 @@ TEST_CASE("a device answers a kernel that is not modelled in a line, and others 
     launch.kernel = *kernel;
     return device->time(launch, {});
   };
-  const auto refused = time(times("add.f64 %fd1, %fd2, %fd3;\n", 100));
+  const auto refused = time(many("add.f64 %fd1, %fd2, %fd3;\n", 100));
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().kind == device::FaultKind::not_modelled);
   CHECK(refused.error().message.starts_with("k: arithmetic in f64"));
