@@ -1,0 +1,132 @@
+"""When does the emulator's model name the limit that Nsight Compute names? `limiters` has the definition."""
+
+import statistics
+
+BUSY = 60.0  # percent of its peak from which on a part is a limit (engine/report/profile.hpp)
+IDLE = 50.0  # percent of the time with work below which SMs count as idle
+NEAR = 5.0  # points
+
+# What warps wait for, by the names of either source. Nsight Compute tells more reasons than the model.
+STALL_GROUPS = {
+    "memory": {"long_scoreboard", "lg_throttle", "tex_throttle", "drain",
+               "global memory", "async copies"},
+    "barriers": {"barrier", "membar", "barriers"},
+    "shared": {"short_scoreboard", "mio_throttle", "shared memory", "special"},
+    "math": {"gmma", "math_pipe_throttle", "tensor cores", "busy unit"},
+    "issue": {"wait", "dispatch_stall", "not_selected", "arithmetic", "scheduler"},
+    # Instructions, branches, constants: the model has no such wait.
+    "fetch": {"no_instruction", "branch_resolving", "imc_miss"},
+    "other": {"sleeping", "misc"},
+}
+GROUP_OF = {reason: group for group, reasons in STALL_GROUPS.items() for reason in reasons}
+
+
+def stall_groups(profile):
+    """Percent of all waiting for each group, the longest first."""
+    groups = {}
+    for stall in profile["stalls"]:
+        group = GROUP_OF.get(stall["reason"], "other")
+        groups[group] = groups.get(group, 0.0) + stall["percent"]
+    return dict(sorted(groups.items(), key=lambda each: -each[1]))
+
+
+def named(profile):
+    """The limit; of latency with the group of what warps wait for most: "latency: memory"."""
+    if profile["limit"] != "latency":
+        return profile["limit"]
+    return f"latency: {next(iter(stall_groups(profile)), 'unknown')}"
+
+
+def figure(profile, limit):
+    """How much a profile has of a limit, in percent: of its peak, of the waiting, of the SMs' time."""
+    if limit.startswith("latency: "):
+        return stall_groups(profile).get(limit.removeprefix("latency: "))
+    if limit == "parallelism":
+        return profile["sms_active"]
+    if limit == "launch":
+        return profile["launch"]
+    return profile["shares"].get(limit)
+
+
+def could_name(profile):
+    """All that a profile would name if its shares were up to NEAR points other than they are."""
+    found = {named(profile)}
+    if profile["limit"] == "launch":
+        return found
+    idle = profile["sms_active"] is not None and profile["sms_active"] < IDLE
+    shares = {part: share for part, share in profile["shares"].items()
+              if not idle or part in ("l2", "dram")}
+    most = max(shares.values(), default=0.0)
+    found |= {part for part, share in shares.items() if share >= max(BUSY, most) - NEAR}
+    if most < BUSY + NEAR:
+        groups = stall_groups(profile)
+        top = max(groups.values(), default=0.0)
+        found |= {"parallelism"} if idle else {
+            f"latency: {group}" for group, percent in groups.items() if percent >= top - NEAR}
+    return found
+
+
+def verdict(measured, predicted):
+    """"agree", "near" (which is no agreement) or "differ"; "failed" where one of them is missing."""
+    if measured is None or predicted is None:
+        return "failed"
+    ours, theirs = named(predicted), named(measured)
+    if ours == theirs:
+        return "agree"
+    return "near" if ours in could_name(measured) or theirs in could_name(predicted) else "differ"
+
+
+def percent(value):
+    return "" if value is None else f"{value:.0f}%"
+
+
+def row(kernel, measured, predicted):
+    theirs, ours = (each and named(each) for each in (measured, predicted))
+
+    def said(limit, profile):
+        return f"{limit} {percent(figure(profile, limit))}".strip() if profile else "failed"
+
+    def other(limit, profile):
+        return percent(figure(profile, limit)) if limit and profile else ""
+
+    return [kernel.removesuffix(".cu"), said(theirs, measured), other(theirs, predicted),
+            said(ours, predicted), other(ours, measured), verdict(measured, predicted)]
+
+
+def lines(header, rows):
+    """A Markdown table, its columns as wide as their cells."""
+    widths = [max(len(str(each[at])) for each in [header, *rows]) for at in range(len(header))]
+    texts = [" | ".join(str(cell).ljust(width) for cell, width in zip(each, widths))
+             for each in [header, ["-" * width for width in widths], *rows]]
+    return [f"| {text} |" for text in texts]
+
+
+def differences(pairs, of):
+    """For each name of `of(profile)` that both sources tell: kernels, and how many points apart."""
+    apart = {}
+    for measured, predicted in pairs:
+        both, others = of(measured), of(predicted)
+        for name in both.keys() & others.keys():
+            apart.setdefault(name, []).append(others[name] - both[name])
+    rows = [[name, len(each), f"{statistics.median(map(abs, each)):.0f}",
+             f"{statistics.median(each):+.0f}", f"{max(each, key=abs):+.0f}"]
+            for name, each in apart.items()]
+    return sorted(rows)
+
+
+def table(kernels, measured, predicted):
+    """The whole page, from what kernels.json lists and profiles by file."""
+    rows = [row(each, measured.get(each), predicted.get(each)) for each in kernels]
+    verdicts = [each[-1] for each in rows]
+    pairs = [(measured[each], predicted[each]) for each in kernels
+             if measured.get(each) and predicted.get(each)]
+    text = [f"The model names the limit that Nsight Compute names for {verdicts.count('agree')} of "
+            f"{len(kernels)} kernels;",
+            f"{verdicts.count('near')} near ties, {verdicts.count('differ')} differ, "
+            f"{verdicts.count('failed')} failed.", ""]
+    text += lines(["kernel", "ncu names", "model's", "model names", "ncu's", "verdict"], rows)
+    text += ["", "How far apart the figures are, the model's less ncu's, in points:", ""]
+    header = ["of its peak", "kernels", "median distance", "median", "farthest"]
+    text += lines(header, differences(pairs, lambda profile: profile["shares"]))
+    text += [""] + lines(["of the waiting", *header[1:]], differences(pairs, stall_groups))
+    return "\n".join(text)
