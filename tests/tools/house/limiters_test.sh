@@ -141,5 +141,5 @@ check 'files of other kernels are refused' equal "$status" 2
 check 'in a line' contains "$err" 'profile the same folder with both'
 try "$limiters" measure nowhere out.json
 check 'a folder without kernels is refused' equal "$status" 2
-check 'in a line that says what was expected' contains "$err" 'expected what `limiters kernels` writes'
+check 'in a line that says what was expected' contains "$err" 'nowhere/kernels.json: expected what'
 finish
