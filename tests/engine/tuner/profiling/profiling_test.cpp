@@ -30,12 +30,23 @@ const TuningTask& profiled_task() {
   return task;
 }
 
+// Whose manifest lists steps: one without splits, else two.
+const TuningTask& decode_task() {
+  static const TuningTask task = test::task(
+      "decode.yaml",
+      {{"target: h100", "target: l4"},
+       {"H: 32, Hkv: 8, Lq: 1, Lk: 8192, D: 128", "H: 2, Hkv: 1, Lq: 1, Lk: 64, D: 64"}});
+  return task;
+}
+
 // A preset as an exported file; `fault` is put in the place of a part of its text.
-std::string exported(const std::pair<std::string, std::string>& fault = {}) {
-  const Config config = profiled_task().space.preset("fa2")->config;
-  const Template& from = profiled_task().template_of(config);
-  const Constants& shape = profiled_task().problem->shape();
-  const Source source = from.render(config, profiled_task().problem->defines(shape));
+std::string exported(const TuningTask& task, const std::string& preset,
+                     const std::pair<std::string, std::string>& fault = {}) {
+  const Config config = task.space.preset(preset)->config;
+  const Template& from = task.template_of(config);
+  const Constants& shape = task.problem->shape();
+  const Source source = from.render(config, task.problem->defines(shape));
+  const auto planned = from.require_plan(config, task.scope(shape));
   ExportFacts facts;
   facts.arch = "sm_89";
   facts.target = "l4";
@@ -44,11 +55,16 @@ std::string exported(const std::pair<std::string, std::string>& fault = {}) {
   facts.kernel = source.kernel;
   facts.config = config;
   facts.problem = "attention";
-  facts.settings = profiled_task().file.problem_settings;
+  facts.settings = task.file.problem_settings;
   facts.shape = shape;
-  facts.launch = from.require_plan(config, profiled_task().scope(shape)).config;
+  facts.launch = planned.config;
+  for (const PlannedStep& step : planned.steps) facts.steps.push_back({step});
+  facts.workspaces = planned.workspaces;
   facts.body = fault.first.empty() ? source.text : test::replace(source.text, {fault});
   return export_text(facts);
+}
+std::string exported(const std::pair<std::string, std::string>& fault = {}) {
+  return exported(profiled_task(), "fa2", fault);
 }
 
 const std::string kFakeNcu =
@@ -100,6 +116,15 @@ TEST_CASE("what the process under the profiler launches is the kernel that was g
   CHECK(*profile->clock_us == doctest::Approx(50).epsilon(0.02));
   CHECK(profile->limit == Bottleneck::tensor);
   CHECK(*profile->registers > 32);  // of the compiler, since the table has none
+}
+
+TEST_CASE("a list of steps is profiled where it comes to one") {
+  const auto whole = profiled(exported(decode_task(), "whole"), true, kProgram);
+  REQUIRE_MESSAGE(whole, whole.error());
+  CHECK(whole->source == "ncu");
+  const auto split = profiled(exported(decode_task(), "split"), true, kProgram);
+  REQUIRE(!split);
+  CHECK_MESSAGE(test::has(split.error(), "several steps"), split.error());
 }
 
 TEST_CASE("a process that fails under the profiler is heard") {
