@@ -5,15 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/cli.sh"
 folder=$repository/tests/python
-
-python=
-for each in "${FA_TUNE_PYTHON:-}" python3 /usr/bin/python3 "$repository/.venv/bin/python"; do
-  if [ -n "$each" ] && "$each" -c 'import numpy' 2>/dev/null; then
-    python=$each
-    break
-  fi
-done
-[ -n "$python" ] || skip 'no Python with NumPy; FA_TUNE_PYTHON names one'
+python_with numpy
 
 export PYTHONPATH=$repository/tools/python FA_TUNE_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
 unset FA_TUNE_DEVICE FA_TUNE_MAX_FEVALS

@@ -69,6 +69,14 @@ skip() {
   exit 77
 }
 
+# python_with MODULE...: python is one that has them.
+python_with() {
+  for python in "${FA_TUNE_PYTHON:-}" python3 /usr/bin/python3 "$repository/.venv/bin/python"; do
+    if [ -n "$python" ] && "$python" -c "import ${*/%/,} sys" 2>/dev/null; then return; fi
+  done
+  skip "no Python with $*; FA_TUNE_PYTHON names one"
+}
+
 finish() {
   if [ "$failures" -eq 0 ]; then
     echo "all passed: $0"

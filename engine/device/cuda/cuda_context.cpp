@@ -95,7 +95,7 @@ void CudaContext::need(Result code, const std::string& doing) const {
 }
 
 CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
-                         std::chrono::milliseconds deadline)
+                         std::chrono::milliseconds deadline, int sms)
     : api_(std::move(api)), index_(index), deadline_(deadline) {
   int count = 0;
   need(api_->cuDeviceGetCount(&count), "cuDeviceGetCount");
@@ -109,22 +109,31 @@ CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
   need(api_->cuDeviceGet(&device_, index), "cuDeviceGet");
   need(api_->cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
   try {
+    if (sms > 0) {
+      part_ = std::make_unique<SmPartition>(api_, index, device_, sms);
+      context_ = part_->context();
+    }
     need(api_->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
     need(api_->cuStreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate");
     need(api_->cuEventCreate(&done_, kEventDefault), "cuEventCreate");
   } catch (const MachineError&) {
     if (stream_ != nullptr) api_->cuStreamDestroy_v2(stream_);
+    part_.reset();
     api_->cuDevicePrimaryCtxRelease_v2(device_);
     throw;
   }
 }
 
 CudaContext::~CudaContext() {
-  if (!may_free()) return;
+  if (!may_free()) {
+    static_cast<void>(part_.release());
+    return;
+  }
   make_current();
   api_->cuEventDestroy_v2(done_);
   api_->cuStreamDestroy_v2(stream_);
   api_->cuCtxSetCurrent(nullptr);
+  part_.reset();
   api_->cuDevicePrimaryCtxRelease_v2(device_);
 }
 

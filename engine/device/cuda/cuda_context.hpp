@@ -7,16 +7,19 @@
 #include <utility>
 
 #include "engine/device/cuda/driver_api.hpp"
+#include "engine/device/cuda/sm_partition.hpp"
 #include "engine/device/device.hpp"
 
 namespace fa_tune::cuda {
 
-// The primary context of one GPU and a stream in it, with what is known of their health. Once lost
+// The primary context of one GPU, or one on a part of its SMs, and a stream in it, with what is known of their health. Once lost
 // (a sticky error, or a kernel that does not end) it stays lost: enter() then answers device_lost.
 class CudaContext {
  public:
-  // Throws MachineError where there is no GPU of that number or it cannot be used.
-  CudaContext(std::shared_ptr<const DriverApi> api, int index, std::chrono::milliseconds deadline);
+  // With `sms`, a context on so many of its SMs; 0: on all. Throws MachineError where there is no
+  // GPU of that number, it cannot be used, or it gives no such part.
+  CudaContext(std::shared_ptr<const DriverApi> api, int index, std::chrono::milliseconds deadline,
+              int sms);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;
@@ -55,6 +58,7 @@ class CudaContext {
   std::chrono::milliseconds deadline_;
   DeviceOrdinal device_ = 0;
   Context context_ = nullptr;
+  std::unique_ptr<SmPartition> part_;
   Stream stream_ = nullptr;
   Event done_ = nullptr;
   bool hung_ = false;

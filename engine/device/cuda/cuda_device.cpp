@@ -28,9 +28,11 @@ constexpr std::size_t kWord = sizeof(std::uint32_t);
 class CudaDevice : public device::Device {
  public:
   CudaDevice(std::shared_ptr<const DriverApi> api, int index, const CudaOptions& options)
-      : context_(std::move(api), index, options.deadline),
+      : context_(std::move(api), index, options.deadline, options.sms),
         info_(describe_gpu(context_.api(), index, context_.device())),
-        watch_(context_.api(), context_.device()) {}
+        watch_(context_.api(), context_.device()) {
+    if (options.sms > 0) info_.sms = options.sms;
+  }
 
   ~CudaDevice() override { context_.make_current(); }
   CudaDevice(const CudaDevice&) = delete;

@@ -62,6 +62,12 @@ void resolve(const Library& library, DriverApi& api) {
   library.required(api.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   library.required(api.cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");
   library.required(api.cuCtxSetCurrent, "cuCtxSetCurrent");
+  library.optional(api.cuDeviceGetDevResource, "cuDeviceGetDevResource");
+  library.optional(api.cuDevSmResourceSplitByCount, "cuDevSmResourceSplitByCount");
+  library.optional(api.cuDevResourceGenerateDesc, "cuDevResourceGenerateDesc");
+  library.optional(api.cuGreenCtxCreate, "cuGreenCtxCreate");
+  library.optional(api.cuGreenCtxDestroy, "cuGreenCtxDestroy");
+  library.optional(api.cuCtxFromGreenCtx, "cuCtxFromGreenCtx");
   library.required(api.cuModuleLoadDataEx, "cuModuleLoadDataEx");
   library.required(api.cuModuleUnload, "cuModuleUnload");
   library.required(api.cuModuleGetGlobal_v2, "cuModuleGetGlobal_v2");

@@ -27,6 +27,8 @@ using Stream = struct StreamTag*;        // CUstream
 using Event = struct EventTag*;          // CUevent
 using Graph = struct GraphTag*;          // CUgraph
 using GraphExec = struct GraphExecTag*;  // CUgraphExec
+using GreenContext = struct GreenContextTag*;                    // CUgreenCtx
+using DevResourceDescriptor = struct DevResourceDescriptorTag*;  // CUdevResourceDesc
 
 // CUdevice_attribute
 inline constexpr int kDeviceClockRate = 13;  // kHz: the highest of the SMs
@@ -47,6 +49,23 @@ inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchClusterDimension = 4;
 inline constexpr unsigned kEventDefault = 0;
+
+// CUdevResourceType, CUdevSmResourceSplit_flags, CUgreenCtxCreate_flags
+inline constexpr int kDevResourceSm = 1;
+inline constexpr unsigned kSplitIgnoreCoscheduling = 1;
+inline constexpr unsigned kGreenContextDefaultStream = 1;
+
+// CUdevResource, of SMs: a union of 48 bytes, of which it takes the first twelve.
+struct DevResource {
+  int type = 0;
+  unsigned char pad[92] = {};
+  struct {
+    unsigned count = 0;
+    unsigned least = 0;
+    unsigned alignment = 0;
+    unsigned char pad[36] = {};
+  } sm;
+};
 
 // CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve,
 // and the cooperative launch, yes or no, the first four.
@@ -98,6 +117,17 @@ struct DriverApi {
   Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceOrdinal device);
   Result (*cuDevicePrimaryCtxRelease_v2)(DeviceOrdinal device);
   Result (*cuCtxSetCurrent)(Context context);
+  // Since 12.4; all null in an older driver.
+  Result (*cuDeviceGetDevResource)(DeviceOrdinal device, DevResource* resource, int type);
+  Result (*cuDevSmResourceSplitByCount)(DevResource* parts, unsigned* count,
+                                        const DevResource* whole, DevResource* rest,
+                                        unsigned flags, unsigned least);
+  Result (*cuDevResourceGenerateDesc)(DevResourceDescriptor* descriptor, DevResource* resources,
+                                      unsigned count);
+  Result (*cuGreenCtxCreate)(GreenContext* context, DevResourceDescriptor descriptor,
+                             DeviceOrdinal device, unsigned flags);
+  Result (*cuGreenCtxDestroy)(GreenContext context);
+  Result (*cuCtxFromGreenCtx)(Context* context, GreenContext from);
 
   Result (*cuModuleLoadDataEx)(Module* module, const void* image, unsigned options, int* names,
                                void** values);

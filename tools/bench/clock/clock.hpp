@@ -51,10 +51,18 @@ struct MeasureOptions {
   int count = 0;
   std::uint64_t seed = 0;
   ShapeName shape;
-  std::string template_name;  // only variants of it; empty: of any
-  int threads = 2;            // that compile
-  std::string cache;          // a folder of compiled variants; empty: none
-  double limit_ms = 20;       // a variant that needs longer for one launch is skipped
+  std::string template_name;       // only variants of it; empty: of any
+  std::vector<std::string> genes;  // only variants with these: "TENSOR_COPY=true"
+  int sms = 0;                     // of a GPU, so many SMs alone; 0: all
+  int threads = 2;                 // that compile
+  std::string cache;               // a folder of compiled variants; empty: none
+  double limit_ms = 20;            // a variant that needs longer for one launch is skipped
+};
+
+struct LaunchOptions {
+  std::string device;
+  std::size_t every = 1;  // each such row, from the fastest on
+  int threads = 2;        // that compile
 };
 
 // Screened times that attention_grid.py has left behind.
@@ -72,6 +80,8 @@ struct PredictOptions {
 };
 
 Json measure_variants(const MeasureOptions& options);
+// Launches rows of a measured file for a profiler to look at, each once; no times are taken.
+void launch_variants(const Json& measured, const LaunchOptions& options);
 // The same list from files of attention_grid.py. Each row has its own shape, its flop, and the half
 // that it belongs to: constants may be set on "set" (L 512, 2048, 8192), and never on "others".
 Json recorded_variants(const RecordedOptions& options);

@@ -4,6 +4,7 @@
 //   bench_clock predict measured.json emulator:h100 predicted.json
 //   bench_clock score predicted.json
 //   bench_clock interval --table recorded_errors.inc --data interval.json predicted.json ...
+//   ncu ... bench_clock launch measured.json cuda:0 --every 10
 //   bench_clock recorded tools/bench/results/attention_grid recorded.json --per-cell 3
 //
 // `measure` draws random valid variants of a space and times each on the GPU as a screening does
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   MeasureOptions measuring;
   PredictOptions predicting;
   RecordedOptions recording;
+  LaunchOptions launching;
   std::string in;
   std::string out;
 
@@ -39,6 +41,8 @@ int main(int argc, char** argv) {
   measure->add_option("shape", measuring.shape.text, "B,H,L,D")->required();
   measure->add_option("out", out)->required();
   measure->add_option("--template", measuring.template_name, "only variants of this template");
+  measure->add_option("--gene", measuring.genes, "only variants with it: NAME=VALUE");
+  measure->add_option("--sms", measuring.sms, "run on so many of the GPU's SMs");
   measure->add_option("--threads", measuring.threads, "that compile");
   measure->add_option("--cache", measuring.cache, "folder to keep compiled variants in");
   measure->add_option("--limit-ms", measuring.limit_ms, "skip variants that take longer");
@@ -51,6 +55,12 @@ int main(int argc, char** argv) {
   recorded->add_option("--template", recording.template_name, "only variants of this template");
   recorded->add_option("--per-cell", recording.per_cell,
                        "how many variants of each cell (shape and mask); default: all");
+
+  CLI::App* launch = app.add_subcommand("launch", "launch variants of a measured file once each");
+  launch->add_option("in", in)->required();
+  launch->add_option("device", launching.device)->required();
+  launch->add_option("--every", launching.every, "each such one, from the fastest on");
+  launch->add_option("--threads", launching.threads, "that compile");
 
   CLI::App* predict = app.add_subcommand("predict", "predict the variants of a measured file");
   predict->add_option("in", in)->required();
@@ -83,6 +93,8 @@ int main(int argc, char** argv) {
       const Json result = recorded_variants(recording);
       write_file(out, result.dump() + "\n");
       fmt::print("{} screened times of {}\n", result["rows"].size(), recording.template_name);
+    } else if (launch->parsed()) {
+      launch_variants(Json::parse(read_file(in)), launching);
     } else if (predict->parsed()) {
       const Json result = predict_variants(Json::parse(read_file(in)), predicting);
       write_file(out, result.dump() + "\n");

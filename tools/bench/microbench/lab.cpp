@@ -42,8 +42,10 @@ void Lab::fill(const std::vector<std::uint32_t>& words) {
 device::Launch Lab::prepare(const std::string& source, const Shape& shape) {
   if (source != last_source_) {
     if (!last_source_.empty()) device_.unload(kernel_);
-    const auto compiled =
-        compiler_.compile({{source, "bench", ""}, device_.info().arch, device_.info().accepts, {}});
+    const auto compiled = compiler_.compile({{source, "bench", ""},
+                                             device_.info().arch + shape.arch_suffix,
+                                             device_.info().accepts,
+                                             {}});
     if (!compiled) throw MachineError(compiled.error().message + "\n" + source);
     kernel_ = checked(device_.load(compiled->image), "loading");
     last_source_ = source;

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
                    {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
     Lab lab(*device, *compiler);
     result["sm"] = measure_instructions(lab);
+    if (info.arch == "sm_90") result["warpgroup"] = measure_warpgroup_products(lab);
     result["memory"] = measure_memory(lab, info.sms);
     result["launch_us"] = measure_launches(lab, info.sms);
     if (argc > 2) write_file(argv[2], result.dump(1) + "\n");

@@ -31,6 +31,8 @@ std::string chain_source(const Instruction& instruction, int chains, int unroll)
 const std::vector<Instruction>& instructions();
 
 // CUDA text of single experiments; each kernel is called `bench` and takes (times, data, count).
+// What every kernel begins with: its signature, and functions that note times.
+std::string kernel_prelude();
 std::string barrier_source();
 std::string chase_source();
 std::string stream_source();
@@ -50,6 +52,7 @@ class Lab {
     std::uint32_t threads = 32;
     std::uint32_t shared = 0;
     int count = 0;
+    std::string arch_suffix;  // "a": what one architecture alone has
   };
   // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
   double clocks(const std::string& source, const Shape& shape);
@@ -74,6 +77,8 @@ class Lab {
 };
 
 Json measure_instructions(Lab& lab);
+// Products of warpgroups, and other instructions beside them. sm_90 alone.
+Json measure_warpgroup_products(Lab& lab);
 Json measure_memory(Lab& lab, int sms);
 Json measure_launches(Lab& lab, int sms);
 

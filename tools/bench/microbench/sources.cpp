@@ -40,6 +40,8 @@ constexpr const char* kFloats =
 
 }  // namespace
 
+std::string kernel_prelude() { return kPrelude; }
+
 const std::vector<Instruction>& instructions() {
   static const std::vector<Instruction> list = {
       {"fma.f32", "float", "lane", kFloats,
