@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,6 +13,8 @@
 namespace fa_tune::bench {
 namespace {
 
+constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
+                                                     "cvt.f16x2.f32", "add+xor", "setp+selp"};
 constexpr int kProducts = 8;  // a group
 constexpr int kGroups = 256;
 constexpr int kBesideSteps = 128;
@@ -54,12 +59,21 @@ __device__ volatile int over;
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
   unsigned kept = 0;
+  __shared__ volatile int stop;
   if (threadIdx.x < 128) {{
     float sums[{sums}];
     #pragma unroll
     for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
     #pragma unroll 1
     for (int i = 0; {products_go_on}; ++i) {{
+      if (!{products_end}) {{
+        // All four warps go on, or none.
+        if (threadIdx.x == 0) stop = over;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        const bool stopped = stop != 0;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        if (stopped) break;
+      }}
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
       #pragma unroll
       for (int u = 0; u < {per_group}; ++u) {{ {product} }}
@@ -91,7 +105,7 @@ __device__ volatile int over;
 }}
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("sums", columns / 2),
-      fmt::arg("products_go_on", products_end ? "i < count" : "over == 0"),
+      fmt::arg("products_go_on", products_end ? "i < count" : "true"),
       fmt::arg("others_go_on", products_end ? "over == 0" : "i < count"),
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
       fmt::arg("products_end", products_end ? "true" : "false"), fmt::arg("values", beside.values),
@@ -125,9 +139,7 @@ Json measure_warpgroup_products(Lab& lab) {
              alone.dump(1));
   Json beside = Json::object();
   for (const Instruction& each : instructions()) {
-    if (each.state == "F4" || each.name.find("shared") != std::string::npos ||
-        each.name.find("ldmatrix") != std::string::npos)
-      continue;
+    if (std::ranges::find(kBeside, each.name) == kBeside.end()) continue;
     Json row = Json::object();
     for (const std::uint32_t others : {1U, 2U}) {
       const int rounds = 512;

@@ -29,6 +29,7 @@ const char* name_of(Unit unit);
 enum class Role : std::uint8_t {
   plain,
   shared,        // wavefronts in shared memory
+  local,         // a word a thread of what ptxas spilled; of the machine code alone
   global_read,   // sectors that its result waits for
   global_write,  // sectors that nothing waits for
   async_copy,

@@ -47,6 +47,7 @@ Carrier carrier_of(const Cost& cost) {
     case Role::barrier:
       return carrier({barrier}, false);
     case Role::plain:
+    case Role::local:
       break;
   }
   if (cost.unit == Unit::tensor) return carrier({tensor});
@@ -59,6 +60,7 @@ bool in_order(const Cost& cost) {
   switch (cost.role) {
     case Role::plain:
     case Role::shared:
+    case Role::local:
     case Role::global_read:
     case Role::global_write:
       return false;
@@ -94,9 +96,13 @@ Cost cost_of(SassKind kind, const DeviceProfile& p) {
       return make(Unit::alu, p.convert_per_clock_sm, p.arithmetic_latency);
     case shared:
     case shuffle:
-    case local:
     case global:
       return make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
+    case local: {
+      Cost cost = make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
+      cost.role = Role::local;
+      return cost;
+    }
     case constant:
       return make(Unit::control, kWarpSize * kPartitions, kConstantLatency);
     default:

@@ -12,7 +12,11 @@ namespace fa_tune::emulator {
 // From one SM of a cluster to another, and what a bulk copy takes beyond a load that L2 answers.
 // Assumed round numbers: checked on recorded wgmma rows as a whole, neither measured nor cited.
 inline constexpr double kPeerClocks = 180;
-inline constexpr double kBulkClocks = 200;
+inline constexpr double kBulkClocks = 100;
+
+// From a test of an mbarrier whose phase is over until what follows may be issued: samples of
+// Nsight Compute on an H200 lie there for 38 to 45 clocks a test, its issue among them.
+inline constexpr double kPhaseTestClocks = 35;
 
 // The phases of a CTA's mbarriers while it is simulated: each is done when the last of its signals
 // is, and lets go the warps that wait for it and no others.

@@ -31,6 +31,11 @@ struct Groups {
     done.push_back(std::max(open, done.empty() ? 0 : done.back()));
     open = 0;
   }
+  // Those that are not done at `at` take so much longer.
+  void delay(double at, double by) {
+    if (open > at) open += by;
+    for (std::size_t i = done.size(); i > 0 && done[i - 1] > at; --i) done[i - 1] += by;
+  }
   // When all but the last `depth` groups are done; below zero: all, and what is not committed.
   double all_but(int depth) const {
     if (depth < 0) return std::max(open, done.empty() ? 0 : done.back());

@@ -5,25 +5,23 @@
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/recorded_work.hpp"
+#include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_phases.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
+#include "engine/device/emulator/timing/tensor_contention.hpp"
 
 namespace fa_tune::emulator {
 namespace {
 
 // Instructions that a simulation looks at: some 50 ms.
 constexpr std::uint64_t kMostInstructions = 600'000;
-// Clocks in which the port between a partition and shared memory takes an instruction. It gives
-// half as many bytes a clock as shared memory gives (microbenchmarks on the H100).
-constexpr double kPortClocks = 4;
-constexpr double kPortClocksPerWavefront = 2;
 // Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen
 // is not known: taken to be once between two barriers. Each word, stored or loaded, then costs:
 constexpr double kSpillClocks = 7;
 // From when its unit takes an instruction until that has read its operands. Assumed.
 constexpr double kReadClocks = 8;
-// Clocks of work that may wait before shared memory until issue must wait too.
-constexpr double kMemoryQueue = 48;
+// Of a warp's access to local memory: a word a thread.
+constexpr double kSpillBytes = 4.0 * kWarpSize;
 
 class Simulation {
  public:
@@ -33,7 +31,7 @@ class Simulation {
         record_(record),
         profile_(profile),
         work_(work),
-        recorded_(record, work.blocks),
+        recorded_(record, work.grid, work.sms, work.resident),
         per_op_(traffic_per_execution(code, record)),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
@@ -45,7 +43,7 @@ class Simulation {
     blocks_.resize(static_cast<std::size_t>(std::max(work_.resident, 1)));
     warps_.resize(blocks_.size() * warps);
     for (SimulatedWarp& warp : warps_) warp.live.resize(code_.live_values);
-    for (std::size_t slot = 0; slot < blocks_.size() && begun_ < work_.blocks; ++slot) {
+    for (std::size_t slot = 0; slot < blocks_.size() && begun_ < recorded_.count(); ++slot) {
       begin_block(slot, static_cast<double>(slot) * profile_.block_start_clocks);
     }
     while (instructions_ < kMostInstructions) {
@@ -111,10 +109,11 @@ class Simulation {
     const double scheduler = scheduler_free_[warp.partition];
     // wgmma goes into a queue of its own.
     double unit = cost.role == Role::tensor_async ? 0 : *unit_of(warp, cost);
-    if (cost.unit == Unit::memory) unit = std::max(unit, memory_free_ - kMemoryQueue);
+    if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
-      wait(unit > scheduler ? Wait::unit : Wait::issue, at - warp.next);
+      const Wait busy = cost.unit == Unit::memory ? Wait::shared : Wait::unit;
+      wait(unit > scheduler ? busy : Wait::issue, at - warp.next);
       warp.next = at;
       return;
     }
@@ -123,24 +122,45 @@ class Simulation {
 
   void wait(Wait cause, double clocks) { waits_[static_cast<std::size_t>(cause)] += clocks; }
 
+  // Until its products are done, which what is issued meanwhile may delay: asked again then.
+  bool waits_for_products(SimulatedWarp& warp, const Cost& cost, double at) {
+    const double until = warp.products.all_but(cost.depth);
+    if (until <= at) return false;
+    wait(Wait::tensor, until - at);
+    warp.next = until;
+    return true;
+  }
+
+  void delay_products(const SimulatedWarp& issuing, const Cost& cost, double at) {
+    double& until = products_until_[issuing.partition];
+    if (until <= at) return;
+    const double by = delay_of_products(cost);
+    until += by;
+    unit_free_[issuing.partition][static_cast<std::size_t>(Unit::tensor)] = until;
+    for (SimulatedWarp& warp : warps_)
+      if (warp.partition == issuing.partition) warp.products.delay(at, by);
+  }
+
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
+    if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
+    if (cost.role != Role::tensor_async) delay_products(warp, cost, at);
     const double slots = cost.issues * work_.clocks_per_issue;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;
     instructions_ += 1;
     warp.free = at + std::max(slots, static_cast<double>(step.stall));
+    wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
       const double wavefronts =
           step.acts ? std::max(per_op_[step.op].wavefronts * step.share, 1.0) : 1.0;
       busy *= wavefronts;
-      memory_free_ = std::max(memory_free_, at) + busy;
-      const double port = std::max(kPortClocks, kPortClocksPerWavefront * busy);
-      *unit_of(warp, cost) = at + port;
-      const double last =
-          std::max(memory_free_ - cost.busy, at + kPortClocksPerWavefront * (busy - cost.busy));
-      result = {last + cost.latency, Wait::shared};
+      const SharedMemory::Access access = memory_.access(at, cost.busy, busy);
+      *unit_of(warp, cost) = access.port_free;
+      result = {access.last + cost.latency, Wait::shared};
+      if (cost.role == Role::local && work_.spills_leave_l1)
+        result = {l2_.move(kSpillBytes, at) + profile_.l2_latency, Wait::global};
     } else {
       double& free = *unit_of(warp, cost);
       free = std::max(free, at) + busy;
@@ -182,14 +202,12 @@ class Simulation {
         break;
       case Role::tensor_async:
         // Its sums are not waited for by name, but by group.
+        products_until_[warp.partition] = *unit_of(warp, cost);
         warp.products.add(*unit_of(warp, cost) + cost.latency);
         warp.done[warp.step] = {at, Wait::tensor};
         break;
       case Role::tensor_commit:
         warp.products.commit();
-        break;
-      case Role::tensor_wait:
-        hold_until(warp, warp.products.all_but(cost.depth), Wait::tensor);
         break;
       case Role::traced:
         for (const AsyncEvent& event : warp.events()) happen(warp, event, at);
@@ -258,7 +276,9 @@ class Simulation {
     const MbarrierPhase& recorded = phases.recorded(number);
     const bool copies = recorded.own_bytes > 0 || recorded.peer_bytes > 0;
     warp.parked = false;
-    hold_until(warp, phases[number].done, copies ? Wait::async : Wait::barrier);
+    const Wait cause = copies ? Wait::async : Wait::barrier;
+    hold_until(warp, phases[number].done, cause);
+    hold_until(warp, warp.free + kPhaseTestClocks, cause);
   }
 
   void signal(const SimulatedWarp& warp, std::uint32_t number, double at) {
@@ -281,7 +301,8 @@ class Simulation {
   }
 
   double load_bytes(double bytes, double receivers, double at) {
-    return l2_.move_to_all(bytes, receivers, at) + profile_.l2_latency + kBulkClocks;
+    return l2_.move_to_all(bytes / work_.bulk_gain, receivers, at) + profile_.l2_latency +
+           kBulkClocks;
   }
 
   void hold_until(SimulatedWarp& warp, double at, Wait cause) {
@@ -337,11 +358,13 @@ class Simulation {
 
   void finish(SimulatedWarp& warp) {
     warp.next = kNever;
+    warp.trace = nullptr;
     end_ = std::max(end_, warp.free);
     SimulatedBlock& block = blocks_[warp.slot];
     block.warps_left -= 1;
     if (block.warps_left == 0) {
-      if (begun_ < work_.blocks) begin_block(warp.slot, warp.free + profile_.block_start_clocks);
+      if (begun_ < recorded_.count())
+        begin_block(warp.slot, warp.free + profile_.block_start_clocks);
       return;
     }
     for (std::size_t i = 0; i < block.waiting.size(); ++i) {
@@ -357,7 +380,7 @@ class Simulation {
     double left = 0;  // of what was begun
     double now = end_;
     for (const SimulatedWarp& warp : warps_) {
-      if ((warp.next == kNever && !warp.parked) || warp.trace == nullptr) continue;
+      if (warp.trace == nullptr) continue;
       now = std::max(now, warp.free);
       left += warp.instructions_left();
     }
@@ -388,7 +411,8 @@ class Simulation {
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   double spill_clocks_ = 0;
-  double memory_free_ = 0;
+  std::array<double, kPartitions> products_until_{};  // of warpgroups
+  SharedMemory memory_;
   double end_ = 0;
   double issues_ = 0;
   std::uint64_t instructions_ = 0;

@@ -11,14 +11,14 @@ namespace fa_tune::emulator {
 
 // What a warp waited for when it could not issue.
 enum class Wait : std::uint8_t {
-  arithmetic,  // a result of the fma, alu or half pipe
+  arithmetic,  // a result of the fma, alu or half pipe, or a fixed time that ptxas wrote down
   special,     // a result of the special-function unit
   tensor,      // a result of the tensor cores
   shared,      // a result from shared memory or another lane
   global,      // a result from global memory
   async,       // asynchronous copies
   barrier,     // other warps
-  unit,        // its unit was busy
+  unit,        // its unit was busy; shared memory's counts as `shared`
   issue,       // another warp had the scheduler
   count,
 };
@@ -27,12 +27,15 @@ const char* name_of(Wait wait);
 
 // The part of a launch that one SM runs.
 struct SmWork {
-  std::uint64_t blocks = 1;  // CTAs, one after the other
-  int resident = 1;          // of them at the same time
+  std::uint64_t grid = 1;  // CTAs of the launch
+  std::uint64_t sms = 1;   // that share them
+  int resident = 1;        // CTAs on the SM at the same time
   double l2_bytes_per_clock = 0;
+  double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
-  double spilled_words = 0;            // a thread, stores and loads
-  double clocks_per_issue = 1;         // more than 1 where instructions come too slowly
+  double spilled_words = 0;      // a thread, stores and loads, where the machine code is not known
+  bool spills_leave_l1 = false;  // they are more than it holds
+  double clocks_per_issue = 1;   // more than 1 where instructions come too slowly
 };
 
 struct SmTime {

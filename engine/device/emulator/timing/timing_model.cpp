@@ -6,12 +6,11 @@
 //    of it for the target, matched to the PTX by lines (sass.cpp, sass_blocks.cpp). Where that is
 //    not known: what ptxas may be expected to leave out, and in which order a block's instructions
 //    come (ptx_cost.cpp, pseudo_sass.cpp).
-// 3. One SM is simulated, the busiest: it runs ceil(blocks / SMs) CTAs, as many at a time as
-//    registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
+// 3. One SM is simulated, the one that is done last (recorded_work.cpp): it runs as many CTAs at a
+//    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
 //    unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers join warps
 //    (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are not
-//    formulas but follow from that. Of CTAs of different lengths the longest counts where each has
-//    an SM to itself; where SMs run several, an even mixture.
+//    formulas but follow from that.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
@@ -46,6 +45,13 @@ using Json = nlohmann::ordered_json;
 // often.
 constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
+// And so much faster still for bulk copies, of which those of several SMs for the same box meet on
+// their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
+// of `tools/bench/clock/fresh` with its first seed.
+constexpr double kSharedBulkGain = 1.5;
+// L1 and shared memory of an SM have so much in all on sm_80 and sm_90. What shared memory leaves
+// holds spills; what does not fit goes to L2.
+constexpr double kL1Beside = 28 * 1024;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).
 constexpr double kInstructionBytes = 16;
@@ -116,6 +122,11 @@ double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, 
   return std::min(profile.l2_port_bytes_per_clock_sm, share);
 }
 
+double bulk_gain(const Traffic& traffic) {
+  const double reads = traffic.read / std::max(traffic.distinct, 1.0);
+  return std::clamp(reads / kSharedLineReads * kSharedBulkGain, 1.0, kSharedBulkGain);
+}
+
 // What it gets of what comes from DRAM in the part that it does: L2 waits for that.
 double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
   const double l2 = l2_bytes_per_clock(profile, traffic, busy_sms);
@@ -123,6 +134,15 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
   if (missed <= 0) return l2;
   const double dram = profile.dram_gb_per_s * 1e3 / profile.clock_mhz / busy_sms;
   return std::min(l2, dram * (traffic.read + traffic.written) / missed);
+}
+
+bool spills_leave_l1(const DeviceProfile& profile, const KernelResources& resources,
+                     const LaunchConfig& launch, int blocks) {
+  const double held = blocks;
+  const double shared = held * (resources.static_shared_bytes + launch.dynamic_shared_bytes +
+                                profile.shared_reserved_per_block);
+  const double spilled = held * real(launch.block.count()) * resources.spill_store_bytes;
+  return spilled > std::max(profile.shared_per_sm - shared, 0.0) + kL1Beside;
 }
 
 struct Part {
@@ -187,14 +207,17 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const MachineCode code = make_machine_code(program, profile, record);
 
   SmWork work;
-  work.blocks = static_cast<std::uint64_t>(std::ceil(blocks / std::max(profile.sms, 1)));
+  work.grid = launch.grid.count();
+  work.sms = static_cast<std::uint64_t>(std::max(profile.sms, 1));
   work.resident = std::max(held.blocks_per_sm, 1);
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
+  work.bulk_gain = bulk_gain(traffic);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   // Where the machine code is known, its spills are among the instructions.
   if (code.machine_share < kMostlyMachine)
     work.spilled_words =
         (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
+  work.spills_leave_l1 = spills_leave_l1(profile, resources, launch, held.blocks_per_sm);
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
   const SmTime sm = simulate_sm(code, record, profile, work);
@@ -242,7 +265,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
        {{"blocks_per_sm", held.blocks_per_sm},
         {"warps_per_sm", held.warps_per_sm},
         {"limited_by", held.limited_by},
-        {"blocks_on_busiest_sm", work.blocks}}},
+        {"blocks_on_busiest_sm", (work.grid + work.sms - 1) / work.sms}}},
       {"units_us", parts_json(units)},
       {"waits_of_a_warp_us", parts_json(waits)},
       {"loop_bytes", loop_bytes},
