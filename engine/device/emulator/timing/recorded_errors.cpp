@@ -28,21 +28,22 @@ double order_quantile(std::span<const double> sorted, double p) {
 }  // namespace
 
 const char* name_of(KernelKind kind) {
-  constexpr std::array<const char*, kKernelKinds> kNames = {"mma.sync", "wgmma or bulk copies",
-                                                            "no tensor cores"};
+  constexpr std::array<const char*, kKernelKinds> kNames = {
+      "mma.sync", "mma.sync with bulk copies", "wgmma", "no tensor cores"};
   return kind < KernelKind::count ? kNames[static_cast<std::size_t>(kind)] : "";
 }
 
 KernelKind kind_of(const Program& program) {
-  auto kind = KernelKind::no_tensor_cores;
+  bool bulk = false;
+  bool tensor = false;
   for (const Op& op : program.ops) {
     const std::string& name = program.names[op.name];
-    if (name.starts_with("wgmma") || name.starts_with("cp.async.bulk")) {
-      return KernelKind::wgmma_or_bulk;
-    }
-    if (op.pipe == Pipe::tensor) kind = KernelKind::mma_sync;
+    if (name.starts_with("wgmma")) return KernelKind::wgmma;
+    bulk = bulk || name.starts_with("cp.async.bulk");
+    tensor = tensor || op.pipe == Pipe::tensor;
   }
-  return kind;
+  if (!tensor) return KernelKind::no_tensor_cores;
+  return bulk ? KernelKind::mma_sync_and_bulk : KernelKind::mma_sync;
 }
 
 const char* recorded_profile() { return kProfile; }

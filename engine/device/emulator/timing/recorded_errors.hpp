@@ -12,10 +12,16 @@ namespace fa_tune::emulator {
 
 // By what a kernel does with tensor cores and copy engines: the model's error is not the same for
 // all of them.
-enum class KernelKind : std::uint8_t { mma_sync, wgmma_or_bulk, no_tensor_cores, count };
+enum class KernelKind : std::uint8_t {
+  mma_sync,
+  mma_sync_and_bulk,  // tiles come by bulk or tensor copies
+  wgmma,
+  no_tensor_cores,
+  count,
+};
 inline constexpr std::size_t kKernelKinds = static_cast<std::size_t>(KernelKind::count);
 
-// "mma.sync", "wgmma or bulk copies", "no tensor cores".
+// "mma.sync", "mma.sync with bulk copies", "wgmma", "no tensor cores".
 const char* name_of(KernelKind kind);
 KernelKind kind_of(const Program& program);
 
