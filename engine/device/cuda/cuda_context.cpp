@@ -109,7 +109,7 @@ CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
   need(api_->cuDeviceGet(&device_, index), "cuDeviceGet");
   need(api_->cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
   try {
-    if (sms > 0) {
+    if (sms != 0) {
       part_ = std::make_unique<SmPartition>(api_, index, device_, sms);
       context_ = part_->context();
     }

@@ -15,12 +15,12 @@ namespace fa_tune::cuda::fake {
 // Puts the fake driver in the place of the real one, fresh, for the length of a test.
 class FakeDriver {
  public:
-  FakeDriver() {
-    setenv("FA_TUNE_LIBCUDA", FAKE_LIBCUDA, 1);
+  explicit FakeDriver(const char* path = FAKE_LIBCUDA) {
+    setenv("FA_TUNE_LIBCUDA", path, 1);
     // Not what the machine may have.
     setenv("FA_TUNE_LIBNVML", "/no/libnvidia-ml.so.1", 1);
     unsetenv("FAKE_CUDA_FAIL");
-    void* library = dlopen(FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     get_ = reinterpret_cast<State* (*)()>(dlsym(library, "fake_cuda_state"));
     reinterpret_cast<void (*)()>(dlsym(library, "fake_cuda_reset"))();
   }

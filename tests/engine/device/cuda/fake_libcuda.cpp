@@ -59,7 +59,7 @@ Result cuDeviceGetAttribute(int* value, int attribute, DeviceOrdinal) {
       *value = state().highest_khz;
       break;
     case kDeviceMultiprocessorCount:
-      *value = 132;
+      *value = state().sms;
       break;
     case kDeviceL2CacheSize:
       *value = state().l2_bytes;
@@ -94,7 +94,7 @@ Result cuDevicePrimaryCtxRelease_v2(DeviceOrdinal) {
 }
 Result cuCtxSetCurrent(Context context) {
   if (const Result failed = enter("cuCtxSetCurrent", false)) return failed;
-  state().has_context = context != nullptr;
+  state().current = context;
   return kSuccess;
 }
 
@@ -160,7 +160,7 @@ Result cuFuncGetParamInfo(Function function, std::size_t index, std::size_t* off
 Result cuStreamCreate(Stream* stream, unsigned flags) {
   if (const Result failed = enter("cuStreamCreate")) return failed;
   if (flags != kStreamNonBlocking) return kErrorInvalidValue;
-  *stream = make<StreamTag>("stream");
+  *stream = make<StreamTag>("stream", state().current);
   return kSuccess;
 }
 Result cuStreamDestroy_v2(Stream stream) {
@@ -227,8 +227,12 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
   if (static_cast<int>(settings->shared_bytes) > function->max_dynamic) return kErrorInvalidValue;
 
   Node node{function->name, *settings, {}, {}};
-  fake::LaunchRecord record{
-      function->name, *settings, {1, 1, 1}, false, settings->stream->capturing};
+  fake::LaunchRecord record{function->name,
+                            *settings,
+                            {1, 1, 1},
+                            false,
+                            settings->stream->capturing,
+                            settings->stream->context->sms};
   for (std::uint32_t i = 0; i < settings->attribute_count; ++i) {
     const LaunchAttribute& attribute = settings->attributes[i];
     if (attribute.id == kLaunchClusterDimension)

@@ -32,11 +32,13 @@ struct LaunchRecord {
   std::uint32_t cluster[3] = {1, 1, 1};
   bool cooperative = false;
   bool captured = false;
+  int sms = 0;  // of the green context that its stream was made in; 0: all
 };
 
 struct State {
   // Set by the test.
   int gpus = 1;
+  int sms = 132;
   Result init = kSuccess;
   std::map<std::string, Kernel> kernels;
   std::size_t memory = std::size_t{1} << 30;
@@ -52,7 +54,7 @@ struct State {
   std::vector<std::string> calls;  // names, in order
   std::vector<LaunchRecord> launches;
   std::map<std::string, int>
-      live;  // "context", "stream", "event", "module", "graph", "exec", "memory"
+      live;  // "context", "green context", "stream", "event", "module", "graph", "exec", "memory"
   int graph_launches = 0;
   int kernels_run = 0;
 
@@ -61,7 +63,7 @@ struct State {
   Result dead = kSuccess;
   Result pending = kSuccess;
   bool hung = false;
-  bool has_context = false;
+  Context current = nullptr;
   double clock_us = 0;
   std::size_t used = 0;
   std::map<DevicePointer, std::size_t> blocks;

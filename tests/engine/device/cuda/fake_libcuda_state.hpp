@@ -14,7 +14,16 @@
 
 // What the entry points of the fake driver share: the things it hands out, and its one state.
 namespace fa_tune::cuda {
-struct ContextTag {};
+struct ContextTag {
+  int sms = 0;  // of a green context; 0: all of the GPU's
+};
+struct GreenContextTag {
+  ContextTag context;
+};
+struct DevResourceDescriptorTag {
+  explicit DevResourceDescriptorTag(int count) : sms(count) {}
+  int sms = 0;
+};
 struct FunctionTag {
   std::string name;
   int max_dynamic = 48 * 1024;
@@ -43,6 +52,8 @@ struct GraphExecTag {
   std::vector<Node> nodes;
 };
 struct StreamTag {
+  explicit StreamTag(Context of) : context(of) {}
+  Context context = nullptr;
   bool capturing = false;
   std::vector<Node> nodes;
 };
@@ -98,7 +109,7 @@ inline Result enter(const char* name, bool needs_context = true) {
       return code;
     }
   }
-  if (needs_context && !s.has_context) return 201;
+  if (needs_context && s.current == nullptr) return 201;
   return kSuccess;
 }
 

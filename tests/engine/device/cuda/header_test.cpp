@@ -52,6 +52,27 @@ static_assert(kSame<&::cuDevicePrimaryCtxRetain, &ours::DriverApi::cuDevicePrima
 static_assert(
     kSame<&::cuDevicePrimaryCtxRelease_v2, &ours::DriverApi::cuDevicePrimaryCtxRelease_v2>);
 static_assert(kSame<&::cuCtxSetCurrent, &ours::DriverApi::cuCtxSetCurrent>);
+// Green contexts came with CUDA 12.4.
+#if CUDA_VERSION >= 12040
+static_assert(kSame<&::cuDeviceGetDevResource, &ours::DriverApi::cuDeviceGetDevResource>);
+static_assert(kSame<&::cuDevSmResourceSplitByCount, &ours::DriverApi::cuDevSmResourceSplitByCount>);
+static_assert(kSame<&::cuDevResourceGenerateDesc, &ours::DriverApi::cuDevResourceGenerateDesc>);
+static_assert(kSame<&::cuGreenCtxCreate, &ours::DriverApi::cuGreenCtxCreate>);
+static_assert(kSame<&::cuGreenCtxDestroy, &ours::DriverApi::cuGreenCtxDestroy>);
+static_assert(kSame<&::cuCtxFromGreenCtx, &ours::DriverApi::cuCtxFromGreenCtx>);
+static_assert(sizeof(ours::DevResource) == sizeof(CUdevResource));
+static_assert(offsetof(ours::DevResource, type) == offsetof(CUdevResource, type));
+static_assert(offsetof(ours::DevResource, sm.count) == offsetof(CUdevResource, sm.smCount));
+static_assert(offsetof(ours::DevResource, sm.least) ==
+              offsetof(CUdevResource, sm.minSmPartitionSize));
+static_assert(offsetof(ours::DevResource, sm.alignment) ==
+              offsetof(CUdevResource, sm.smCoscheduledAlignment));
+static_assert(ours::kDevResourceSm == int{CU_DEV_RESOURCE_TYPE_SM});
+static_assert(ours::kSplitIgnoreCoscheduling ==
+              unsigned{CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING});
+static_assert(ours::kGreenContextDefaultStream == unsigned{CU_GREEN_CTX_DEFAULT_STREAM});
+#endif
+
 static_assert(kSame<&::cuModuleLoadDataEx, &ours::DriverApi::cuModuleLoadDataEx>);
 static_assert(kSame<&::cuModuleUnload, &ours::DriverApi::cuModuleUnload>);
 static_assert(kSame<&::cuModuleGetFunction, &ours::DriverApi::cuModuleGetFunction>);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/timing/simulated_phases.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
@@ -54,6 +55,25 @@ std::string wait(int barrier, int parity = 0) {
   const std::string label = "W" + std::to_string(number++);
   return label + ": mbarrier.try_wait.parity.shared.b64 %p2, [%r3+" + std::to_string(8 * barrier) +
          "], " + std::to_string(parity) + "; @!%p2 bra " + label + ";\n";
+}
+
+// Products of one warpgroup, 128 clocks each, and beside them another's instructions.
+double beside(int products, const std::string& instruction, int times) {
+  constexpr std::uint64_t kNoSwizzle = 128 / 16 << 16 | std::uint64_t{256 / 16} << 32;
+  std::string sums = "%f2";
+  for (int i = 1; i < 64; ++i) sums += ", %f" + std::to_string(2 + i);
+  const std::string product = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" + sums +
+                              "}, {%r10, %r11, %r12, %r13}, %rd9, 1, 1, 1, 0;\n";
+  return BulkRun(kBegin + "shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd9, %r4;\nor.b64 %rd9, %rd9, " +
+                     std::to_string(kNoSwizzle) +
+                     ";\nsetp.ge.u32 %p3, %r1, 128; @%p3 bra OTHER;\n" +
+                     (products == 0 ? ""
+                                    : "wgmma.fence.sync.aligned;\n" + many(product, products) +
+                                          "wgmma.commit_group.sync.aligned;\n"
+                                          "wgmma.wait_group.sync.aligned 0;\n") +
+                     "bra END;\nOTHER:\n" + many(instruction, times) + "END: ret;",
+                 256)
+      .clocks();
 }
 
 // By thread 0 alone.
@@ -168,6 +188,33 @@ TEST_CASE("wgmma of few columns: an A in shared memory takes longer to read than
   CHECK(busy("{%r0, %r1, %r2, %r3}", "8", four) == doctest::Approx(8));
   CHECK(busy("%rd8", "8", four) == doctest::Approx(32 * (8 + 64) / 128.0));
   CHECK(busy("%rd8", "128", sums) == doctest::Approx(128));
+}
+
+TEST_CASE("what is issued beside a warpgroup's products delays them, not itself") {
+  const std::string fma = "fma.rn.f32 %f1, %f1, %f1, %f1;\n";
+  const std::string logic = "xor.b32 %r5, %r5, %r6;\n";
+  // 400 that wait for each other take 1600 clocks, 16 products 2048.
+  const double alone = beside(16, fma, 0);
+  CHECK(alone > 2048);
+  CHECK(beside(16, fma, 400) - alone == doctest::Approx(0.5 * 400).epsilon(0.05));
+  CHECK(beside(16, logic, 400) - alone == doctest::Approx(1.5 * 400).epsilon(0.05));
+  for (const int products : {0, 1}) {
+    CAPTURE(products);
+    CHECK(beside(products, fma, 400) - beside(products, fma, 200) ==
+          doctest::Approx(4 * 200).epsilon(0.01));
+  }
+}
+
+TEST_CASE("a test of an mbarrier whose phase is over takes its time") {
+  const auto clocks = [](int tests) {
+    std::string body =
+        "mbarrier.arrive.shared.b64 %rd4, [%r3];\n" + many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", 50);
+    for (int i = 0; i < tests; ++i) body += wait(0);
+    return one_thread(body);
+  };
+  const double each = (clocks(9) - clocks(1)) / 8;
+  CHECK(each >= kPhaseTestClocks);
+  CHECK(each <= kPhaseTestClocks + 5);  // its issue, and the branch's
 }
 
 TEST_CASE("bulk bytes are traffic: what L2 cannot hold comes from DRAM") {

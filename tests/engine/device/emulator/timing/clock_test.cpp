@@ -113,6 +113,29 @@ TEST_CASE("a barrier waits for the slowest warp") {
   CHECK(time.waits[static_cast<std::size_t>(Wait::barrier)] == doctest::Approx(1200).epsilon(0.05));
 }
 
+// The simulation looks at 600'000 instructions. Half of the warps work while the others wait at a
+// barrier, so that some wait wherever it ends.
+TEST_CASE("what a simulation does not look at goes on like what it saw") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const std::string work = repeated(kDependentFma, 40);
+  const auto run = [&](int rounds) {
+    const Ran ran(
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, 0; setp.lt.u32 %p1, %r1, 128;\n"
+        "L: @!%p1 bra J;\n" +
+            work + "J: bar.sync 0; @%p1 bra K;\n" + work +
+            "K: bar.sync 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, " + std::to_string(rounds) +
+            "; @%p2 bra L;",
+        256);
+    return simulate_sm(make_machine_code(ran.program, profile, ran.record), ran.record, profile,
+                       {});
+  };
+  const SmTime whole = run(480);
+  const SmTime cut = run(5 * 480);
+  CHECK(whole.share == 1);
+  CHECK(cut.share < 0.8);
+  CHECK(cut.clocks == doctest::Approx(5 * whole.clocks).epsilon(0.05));
+}
+
 TEST_CASE("what ptxas leaves out costs nothing") {
   const emulator::DeviceProfile profile = test::small_profile();
   const auto cost = [&](const std::string& body, const std::string& opcode) {

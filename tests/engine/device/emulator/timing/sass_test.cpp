@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t kFfma = 0x223;
 constexpr std::uint64_t kMufu = 0x308;
 constexpr std::uint64_t kStg = 0x986;
+constexpr std::uint64_t kLdl = 0x983;
+constexpr std::uint64_t kStl = 0x387;
 constexpr std::uint64_t kBra = 0x947;
 constexpr std::uint64_t kExit = 0x94d;
 constexpr std::uint64_t kRet = 0x950;
@@ -53,8 +55,11 @@ struct Coded : CountedRun {
     program.machine_code = std::move(instructions);
     return make_machine_code(program, test::small_profile(), record);
   }
+  SmTime time(std::vector<EncodedInstruction> instructions, const SmWork& work = {}) {
+    return simulate_sm(code(std::move(instructions)), record, test::small_profile(), work);
+  }
   double clocks(std::vector<EncodedInstruction> instructions) {
-    return simulate_sm(code(std::move(instructions)), record, test::small_profile(), {}).clocks;
+    return time(std::move(instructions)).clocks;
   }
 };
 
@@ -113,6 +118,50 @@ TEST_CASE("sass: a warp issues when the machine code lets it") {
                     machine(kExit, ret)}) < waits - 10);
   CHECK(run.code({machine(kMufu, ex2), machine(kFfma, fma), machine(kExit, ret)}).machine_share ==
         1);
+}
+
+TEST_CASE("sass: what ptxas lets a warp wait for arithmetic counts as such") {
+  Coded run(kExp + "ret;");
+  const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
+  const std::uint32_t fma = run.line("fma.rn.f32");
+  const std::uint32_t ret = run.line("ret");
+  const auto of = [](const SmTime& time, Wait wait) {
+    return time.waits[static_cast<std::size_t>(wait)];
+  };
+  // All but the clock in which each is issued.
+  const SmTime stalls =
+      run.time({machine(kMufu, ex2, {12}), machine(kFfma, fma, {10}), machine(kExit, ret)});
+  CHECK(of(stalls, Wait::arithmetic) == 11 + 9);
+  CHECK(of(stalls, Wait::special) == 0);
+  const SmTime barrier = run.time(
+      {machine(kMufu, ex2, {1, 3}), machine(kFfma, fma, {4, 7, 1U << 3U}), machine(kExit, ret)});
+  CHECK(of(barrier, Wait::arithmetic) == 3);
+  CHECK(of(barrier, Wait::special) == 16);
+}
+
+TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
+  Coded run(kExp + "ret;");
+  const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
+  const std::uint32_t fma = run.line("fma.rn.f32");
+  const std::uint32_t ret = run.line("ret");
+  const auto spilled = [&](std::uint64_t opcode, bool leave_l1) {
+    SmWork work;
+    work.l2_bytes_per_clock = 16;
+    work.spills_leave_l1 = leave_l1;
+    return run.time({machine(kMufu, ex2), machine(opcode, ex2, {1, 3}),
+                     machine(kFfma, fma, {4, 7, 1U << 3U}), machine(kExit, ret)},
+                    work);
+  };
+  for (const std::uint64_t opcode : {kLdl, kStl}) {
+    CAPTURE(opcode);
+    const SmTime held = spilled(opcode, false);
+    const SmTime gone = spilled(opcode, true);
+    // Latencies of 23 and 250, and a warp's 128 bytes at 16 a clock.
+    CHECK(held.l2_busy == 0);
+    CHECK(gone.l2_busy == 8);
+    CHECK(gone.clocks - held.clocks == doctest::Approx(250 - 23 + 8).epsilon(0.02));
+    CHECK(gone.waits[static_cast<std::size_t>(Wait::global)] > 240);
+  }
 }
 
 TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last exit never") {
