@@ -18,15 +18,15 @@ inline constexpr Result kErrorOutOfMemory = 2;
 inline constexpr Result kErrorNoDevice = 100;
 inline constexpr Result kErrorNotReady = 600;
 
-using DeviceOrdinal = int;               // CUdevice
-using DevicePointer = std::uint64_t;     // CUdeviceptr
-using Context = struct ContextTag*;      // CUcontext
-using Module = struct ModuleTag*;        // CUmodule
-using Function = struct FunctionTag*;    // CUfunction
-using Stream = struct StreamTag*;        // CUstream
-using Event = struct EventTag*;          // CUevent
-using Graph = struct GraphTag*;          // CUgraph
-using GraphExec = struct GraphExecTag*;  // CUgraphExec
+using DeviceOrdinal = int;                                       // CUdevice
+using DevicePointer = std::uint64_t;                             // CUdeviceptr
+using Context = struct ContextTag*;                              // CUcontext
+using Module = struct ModuleTag*;                                // CUmodule
+using Function = struct FunctionTag*;                            // CUfunction
+using Stream = struct StreamTag*;                                // CUstream
+using Event = struct EventTag*;                                  // CUevent
+using Graph = struct GraphTag*;                                  // CUgraph
+using GraphExec = struct GraphExecTag*;                          // CUgraphExec
 using GreenContext = struct GreenContextTag*;                    // CUgreenCtx
 using DevResourceDescriptor = struct DevResourceDescriptorTag*;  // CUdevResourceDesc
 
@@ -120,8 +120,8 @@ struct DriverApi {
   // Since 12.4; all null in an older driver.
   Result (*cuDeviceGetDevResource)(DeviceOrdinal device, DevResource* resource, int type);
   Result (*cuDevSmResourceSplitByCount)(DevResource* parts, unsigned* count,
-                                        const DevResource* whole, DevResource* rest,
-                                        unsigned flags, unsigned least);
+                                        const DevResource* whole, DevResource* rest, unsigned flags,
+                                        unsigned least);
   Result (*cuDevResourceGenerateDesc)(DevResourceDescriptor* descriptor, DevResource* resources,
                                       unsigned count);
   Result (*cuGreenCtxCreate)(GreenContext* context, DevResourceDescriptor descriptor,

@@ -28,8 +28,8 @@ double order_quantile(std::span<const double> sorted, double p) {
 }  // namespace
 
 const char* name_of(KernelKind kind) {
-  constexpr std::array<const char*, kKernelKinds> kNames = {
-      "mma.sync", "mma.sync with bulk copies", "wgmma", "no tensor cores"};
+  constexpr std::array<const char*, kKernelKinds> kNames = {"mma.sync", "mma.sync with bulk copies",
+                                                            "wgmma", "no tensor cores"};
   return kind < KernelKind::count ? kNames[static_cast<std::size_t>(kind)] : "";
 }
 

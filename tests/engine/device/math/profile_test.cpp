@@ -117,13 +117,13 @@ TEST_CASE("a profile is a device's by its model, then by its architecture and SM
 
 TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
-  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:45:1: "));
+  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:46:1: "));
   CHECK(has(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
-  CHECK(has(message_with("sms: 132", "sms: many"), ":15:6: sms: expected an integer"));
+  CHECK(has(message_with("sms: 132", "sms: many"), ":16:6: sms: expected an integer"));
   CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
   CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
-  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":16:"));
+  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":17:"));
 }
 
 TEST_CASE("a range has a slow end and a fast one, whichever way its constant counts") {
