@@ -12,8 +12,9 @@
 
 namespace fa_tune::cuda {
 
-// The primary context of one GPU, or one on a part of its SMs, and a stream in it, with what is known of their health. Once lost
-// (a sticky error, or a kernel that does not end) it stays lost: enter() then answers device_lost.
+// The primary context of one GPU, or one on a part of its SMs, and a stream in it, with what is
+// known of their health. Once lost (a sticky error, or a kernel that does not end) it stays lost:
+// enter() then answers device_lost.
 class CudaContext {
  public:
   // With `sms`, a context on so many of its SMs; 0: on all. Throws MachineError where there is no

@@ -8,10 +8,10 @@
 //   bench_clock recorded tools/bench/results/attention_grid recorded.json --per-cell 3
 //
 // `measure` draws random valid variants of a space and times each on the GPU as a screening does
-// (no gate: wrong answers take as long). `recorded` takes the screened
-// times of attention_grid.py in its place. `predict` runs the same list on an emulator; it needs no
-// GPU. `score` holds the two against each other. `interval` makes of their errors what predictions are
-// shown with; tools/bench/clock/interval does that from beginning to end.
+// (no gate: wrong answers take as long). `recorded` takes the screened times of attention_grid.py in
+// its place. `predict` runs the same list on an emulator; it needs no GPU. `score` holds the two
+// against each other. `interval` makes of their errors what predictions are shown with;
+// tools/bench/clock/interval does that from beginning to end, tools/bench/clock/fresh measures.
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>

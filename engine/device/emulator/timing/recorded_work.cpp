@@ -41,7 +41,7 @@ std::vector<std::size_t> assign(const std::vector<double>& work, std::uint64_t g
   });
   using Place = std::pair<double, std::uint64_t>;  // when it is free, and its number
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
-  for (std::uint64_t i = 0; i < sms * resident; ++i) places.push({0, i});
+  for (std::uint64_t i = 0; i < sms * resident; ++i) places.emplace(0, i);
   std::vector<std::vector<std::size_t>> of_sm(sms);
   std::vector<double> end(sms, 0);
   for (std::uint64_t i = 0; i < grid; ++i) {
@@ -53,7 +53,7 @@ std::vector<std::size_t> assign(const std::vector<double>& work, std::uint64_t g
     const std::uint64_t sm = place % sms;
     of_sm[sm].push_back(block);
     end[sm] = std::max(end[sm], free + work[block]);
-    places.push({free + work[block], place});
+    places.emplace(free + work[block], place);
   }
   return of_sm[static_cast<std::size_t>(std::ranges::max_element(end) - end.begin())];
 }

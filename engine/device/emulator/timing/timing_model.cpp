@@ -7,10 +7,10 @@
 //    not known: what ptxas may be expected to leave out, and in which order a block's instructions
 //    come (ptx_cost.cpp, pseudo_sass.cpp).
 // 3. One SM is simulated, the one that is done last (recorded_work.cpp): it runs as many CTAs at a
-//    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when inputs,
-//    unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers join warps
-//    (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are not
-//    formulas but follow from that.
+//    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when
+//    inputs, unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers
+//    join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are
+//    not formulas but follow from that.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
