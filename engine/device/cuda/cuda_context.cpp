@@ -126,6 +126,7 @@ CudaContext::CudaContext(std::shared_ptr<const DriverApi> api, int index,
 
 CudaContext::~CudaContext() {
   if (!may_free()) {
+    // Destroying it would wait too.
     static_cast<void>(part_.release());
     return;
   }

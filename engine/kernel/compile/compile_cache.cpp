@@ -17,7 +17,7 @@ namespace {
 
 // To be raised when the meaning of the fields, what the compiler is found to warn of, or the
 // options the compiler always gives change.
-constexpr std::string_view kVersionLine = "fa-tune compile cache 8\n";
+constexpr std::string_view kVersionLine = "fa-tune compile cache 9\n";
 constexpr std::size_t kDigestDigits = 64;
 
 // What is kept of a compiled kernel.

@@ -140,8 +140,13 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request,
                                                 bool with_headers) const {
   std::vector<std::string> list = {"--gpu-architecture=" + request.arch, "--std=c++17",
                                    "--ptxas-options=-v", "-default-device"};
-  // Sources are flat: what lies in the working folder must not change what is compiled.
-  if (library_.major >= 13) list.emplace_back("--no-source-include");
+  if (library_.major >= 13) {
+    // Sources are flat: what lies in the working folder must not change what is compiled.
+    list.emplace_back("--no-source-include");
+    // Where there is a driver NVRTC keeps machine code of its own, for which ptxas does not say
+    // again how many registers it takes. The cache here keeps that too.
+    list.emplace_back("--no-cache");
+  }
   if (with_headers) list.insert(list.end(), includes_.begin(), includes_.end());
   list.insert(list.end(), request.options.begin(), request.options.end());
   if (request.kind == BinaryKind::ptx && !asks_for_lines(request)) list.push_back(kLineInfo);

@@ -19,9 +19,9 @@
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
 // those in clock/ were set by hand on variants measured on an H100 and never on those that
-// tools/bench/results/clock reports as test. What is not seen: clocks that fall under load,
-// conflicts of register banks, misses of the instruction cache beyond the simple rule below,
-// partitions of L2.
+// tools/bench/results/clock reports as test. What is not seen: conflicts of
+// register banks beyond tensor_contention.hpp, misses of the instruction cache beyond the simple
+// rule below, partitions of L2.
 
 #include "engine/device/emulator/timing/timing_model.hpp"
 
@@ -49,8 +49,9 @@ constexpr double kSharedLineReads = 12;
 // their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
 // of `tools/bench/clock/fresh` with its first seed.
 constexpr double kSharedBulkGain = 1.5;
-// L1 and shared memory of an SM have so much in all on sm_80 and sm_90. What shared memory leaves
-// holds spills; what does not fit goes to L2.
+// L1 and shared memory are one memory, which has so many bytes more than shared memory can take
+// (CUDA C++ Programming Guide, compute capabilities 8.0 to 9.0). What shared memory leaves of it
+// holds spills; those that do not fit go to L2.
 constexpr double kL1Beside = 28 * 1024;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).
