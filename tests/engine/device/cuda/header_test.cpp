@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cuda.h>
-
+// Before cuda.h, whose macros give functions other names.
+// clang-format off
 #include "engine/device/cuda/driver_api.hpp"
+#include <cuda.h>
+// clang-format on
+
 #include "engine/device/tensor_map.hpp"
 
 namespace {
