@@ -17,7 +17,7 @@ namespace fa_tune::cuda {
 // enter() then answers device_lost.
 class CudaContext {
  public:
-  // With `sms`, a context on so many of its SMs; 0: on all. Throws MachineError where there is no
+  // `sms`: how many of its SMs kernels may use; 0: all. Throws MachineError where there is no
   // GPU of that number, it cannot be used, or it gives no such part.
   CudaContext(std::shared_ptr<const DriverApi> api, int index, std::chrono::milliseconds deadline,
               int sms);

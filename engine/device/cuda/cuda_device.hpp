@@ -11,7 +11,7 @@ namespace fa_tune::cuda {
 struct CudaOptions {
   // How long one launch, one copy or one sample of a timing may take.
   std::chrono::milliseconds deadline{10'000};
-  // Kernels run on so many of the GPU's SMs, and info() names as many; 0: on all.
+  // How many of the GPU's SMs kernels may use, which is also what info() names; 0: all.
   int sms = 0;
 };
 

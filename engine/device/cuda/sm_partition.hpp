@@ -12,7 +12,7 @@ namespace fa_tune::cuda {
 // GPU. The GPU's primary context must be retained for as long.
 class SmPartition {
  public:
-  // Throws MachineError where the driver or the GPU gives no partition of just so many SMs: from
+  // Throws MachineError where the driver or the GPU gives no partition of exactly `sms` SMs: from
   // compute capability 9.0 on they come in twos, from 8 on.
   SmPartition(std::shared_ptr<const DriverApi> api, int index, DeviceOrdinal device, int sms);
   ~SmPartition();

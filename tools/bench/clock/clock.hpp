@@ -53,7 +53,7 @@ struct MeasureOptions {
   ShapeName shape;
   std::string template_name;       // only variants of it; empty: of any
   std::vector<std::string> genes;  // only variants with these: "TENSOR_COPY=true"
-  int sms = 0;                     // of a GPU, so many SMs alone; 0: all
+  int sms = 0;                     // how many SMs of a GPU to use; 0: all
   int threads = 2;                 // that compile
   std::string cache;               // a folder of compiled variants; empty: none
   double limit_ms = 20;            // a variant that needs longer for one launch is skipped

@@ -18,9 +18,9 @@
 // not_modelled.cpp.
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
-// those in clock/ were set by hand on variants measured on an H100 and never on those that
-// tools/bench/results/clock reports as test. What is not seen: conflicts of
-// register banks beyond tensor_contention.hpp, misses of the instruction cache beyond the simple
+// those in other files here were set by hand on variants measured on an H100 and an H200, never on
+// those that tools/bench/results/clock reports as test or second seed. What is not seen: conflicts
+// of register banks beyond tensor_contention.hpp, misses of the instruction cache beyond the simple
 // rule below, partitions of L2.
 
 #include "engine/device/emulator/timing/timing_model.hpp"
@@ -49,9 +49,9 @@ constexpr double kSharedLineReads = 12;
 // their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
 // of `tools/bench/clock/fresh` with its first seed.
 constexpr double kSharedBulkGain = 1.5;
-// L1 and shared memory are one memory, which has so many bytes more than shared memory can take
-// (CUDA C++ Programming Guide, compute capabilities 8.0 to 9.0). What shared memory leaves of it
-// holds spills; those that do not fit go to L2.
+// L1 and shared memory are one memory, 28 KB larger than the most that shared memory can take (CUDA
+// C++ Programming Guide, compute capabilities 8.0 to 9.0). What shared memory leaves of it holds
+// spills; those that do not fit go to L2.
 constexpr double kL1Beside = 28 * 1024;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).

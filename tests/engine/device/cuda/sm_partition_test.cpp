@@ -16,7 +16,7 @@ using test::has;
 
 namespace {
 
-// How cuda:0 refuses a part of so many SMs.
+// The message with which cuda:0 refuses a part of `sms` SMs.
 std::string refusal(int sms) {
   try {
     cuda::open_cuda(0, {.sms = sms});
