@@ -35,7 +35,7 @@ import torch
 import yaml
 
 from attention_cells import flop, geomean, name_of, suites
-from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
+from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, own_arch, plain_attention, spilled_bytes, target_facts
 from racing import BACKENDS, REPLAY_US, Graph, backend_call, flex_call, interval, race, relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
@@ -137,7 +137,7 @@ class Candidate:
         try:
             self.cubin, log = compile_cubin(
                 f"{folder}/attention/{self.manifest['source']}", defines.items(),
-                [f"{folder}/include", f"{folder}/attention"], self.manifest.get("arch"),
+                [f"{folder}/include", f"{folder}/attention"], own_arch(self.manifest),
             )  # fmt: skip
         except RuntimeError as error:
             self.refusal = str(error)
