@@ -157,6 +157,22 @@ TEST_CASE("features: mma with tiles apart, and references that stay behind") {
   }
 }
 
+TEST_CASE("features: mma with the maxima of the first keys, and those of all where sums outgrow") {
+  for (const Attention& problem :
+       std::vector<Attention>{{"  causal: true\n  lse: true", 2},
+                              {"  causal: true\n  causal_alignment: bottom_right"},
+                              {"  window: [-1, 64]\n  layout: BSHD"}}) {
+    TaskBench place = on_l4(problem);
+    accept(place, kMma, {{R"("always")", R"("by_sum")"}});
+    TaskBench copied = on_h100_mma(problem);
+    accept(copied, kApart, {{R"("threshold")", R"("by_sum")"}});
+    accept(copied, kApart,
+           {{R"("threshold")", R"("by_sum")"},
+            {R"("apart")", R"("among")"},
+            {R"("STAGES":2)", R"("STAGES":1)"}});
+  }
+}
+
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
     TaskBench place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
