@@ -36,6 +36,8 @@
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
+#include "mma_defaults.cuh"
+
 #include "copy.cuh"
 #include "element.cuh"
 #include "features.cuh"
@@ -43,7 +45,6 @@
 #include "mask.cuh"
 #include "math.cuh"
 #include "mma_copies.cuh"
-#include "mma_defaults.cuh"
 #include "mma_epilogue.cuh"
 #include "mma_products.cuh"
 #include "mma_softmax.cuh"

@@ -284,7 +284,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"first_tile = mask.first_key(first_row) / BLOCK_N",
            "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});
   refuse(window, "mask forgotten at the left end",
-         {{"needs_mask = past_end || past_last || before_first;",
+         {{"return past_end || past_last || before_first;",
            "needs_mask = past_end || past_last;"}});
 
   TaskBench scores =
