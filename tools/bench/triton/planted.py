@@ -47,7 +47,8 @@ def run(launch, ptx, schedules):
     """The exit code, and the finding in one line."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copy(launch, folder)
+        for file in launch.parent.glob(f"{launch.stem}.*"):  # the launch and its inputs
+            shutil.copy(file, folder)
         (folder / json.loads(launch.read_text())["file"]).write_text("\n".join(ptx) + "\n")
         words = [str(PROGRAM), "emulate", str(folder / launch.name), f"--schedules={schedules}"]
         done = subprocess.run(words, capture_output=True, text=True)
