@@ -32,13 +32,16 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass).
+// pass); DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 #include "mma_defaults.cuh"
 
 #include "copy.cuh"
+#if DEPENDENT_LAUNCH
+#include "dependent_launch.cuh"
+#endif
 #include "element.cuh"
 #include "features.cuh"
 #include "heads.cuh"
@@ -99,6 +102,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
   const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
+#if DEPENDENT_LAUNCH
+  let_next_kernel_begin();
+  wait_for_kernel_in_front();
+#endif
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;

@@ -43,7 +43,8 @@
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
 //             own, so that the next Q can come earlier;
 //   SPLIT_KV  this many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
-//   BLOCKS    blocks an SM holds: 2 only with one consumer.
+//   BLOCKS    blocks an SM holds: 2 only with one consumer;
+//   DEPENDENT_LAUNCH  dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
 // wgmma_scales.cuh.
@@ -52,6 +53,9 @@
 
 #define BLOCK_M (64 * CONSUMERS)
 
+#if DEPENDENT_LAUNCH
+#include "dependent_launch.cuh"
+#endif
 #include "features.cuh"
 #include "mask.cuh"
 #include "math.cuh"
@@ -86,6 +90,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     sync_cluster();
   else
     __syncthreads();
+#if DEPENDENT_LAUNCH
+  let_next_kernel_begin();
+  wait_for_kernel_in_front();
+#endif
 
   const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);
