@@ -19,7 +19,7 @@ check 'faults planted in Triton'"'"'s PTX are found' contains planted.txt \
   '25 of 43 found, 14 more together with others;'
 check 'all without which something is read too early' contains planted.txt \
   'of those before the first read 6 of 6;'
-check 'and the right kernels are clean' contains planted.txt \
+check 'and the correct twins are clean' contains planted.txt \
   '0 of 7 right twins accused, 0 not run'
 sed -i '/mbarrier.init/d' triton/described_gemm_sm_90.ptx
 try "$program" emulate triton/described_gemm_sm_90.json

@@ -30,7 +30,8 @@ PROGRAM = os.environ.get("FA_TUNE_PROGRAM", ROOT / "tools" / "fa-tune")
 # What orders: barriers, waits for copies and products, fences, and the loop around an mbarrier's
 # test, without which nobody waits for it.
 SYNC = re.compile(
-    r"^\s*(?:@!?%\w+\s+)?(bar(?:rier)?(?:\.cta)?\.sync|cp\.async(?:\.bulk)?\.wait_(?:group|all)|"
+    r"^\s*(?:@!?%\w+\s+)?(bar(?:rier)?(?:\.cta|\.warp)?\.sync|"
+    r"cp\.async(?:\.bulk)?\.wait_(?:group|all)|"
     r"wgmma\.(?:wait_group|fence)|mbarrier\.try_wait|fence)\b"
 )
 READ = re.compile(r"^\s*(?:@!?%\w+\s+)?(ld\.shared|ldmatrix|wgmma\.mma_async)\b")
