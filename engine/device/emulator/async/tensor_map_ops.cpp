@@ -1,5 +1,3 @@
-#include "engine/device/emulator/async/tensor_map_ops.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/async/tensor_map.hpp"
-#include "engine/device/emulator/async/tensor_map_ops.hpp"
 #include "engine/device/emulator/decode/decoder.hpp"
 
 // tensormap.replace and tensormap.cp_fenceproxy.
