@@ -55,8 +55,8 @@ enum class TensorMapField : std::uint8_t {
 void run_tensor_map_replace(LaneFile& lanes, const Op& op, std::uint32_t mask);
 
 // tensormap.cp_fenceproxy: a warp copies a tensor map from shared to global memory, and tells the
-// proxy of tensor maps. r[0]: address there; r[1]: address in shared memory; m[1] bit i: r[i] has 64
-// bits; m[6]: 1, aligned. Operands that differ between lanes, of which the ISA says nothing, are
+// proxy of tensor maps. r[0]: address there; r[1]: address in shared memory; m[1] bit i: r[i] has
+// 64 bits; m[6]: 1, aligned. Operands that differ between lanes, of which the ISA says nothing, are
 // refused.
 void run_tensor_map_copy(LaneFile& lanes, const Op& op, std::uint32_t mask);
 

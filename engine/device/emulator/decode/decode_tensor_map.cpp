@@ -29,8 +29,8 @@ constexpr Field kFields[] = {
     {"interleave_layout", TensorMapField::nothing},
 };
 
-// By the ISA's number for it; those that round or flush as they are copied, and those of less than a
-// byte, are unknown here.
+// By the ISA's number for it; those that round or flush as they are copied, and those of less than
+// a byte, are unknown here.
 std::optional<std::uint8_t> element_of(std::int64_t number) {
   constexpr TensorElement kElements[] = {TensorElement::u8,  TensorElement::u16, TensorElement::u32,
                                          TensorElement::s32, TensorElement::u64, TensorElement::s64,
