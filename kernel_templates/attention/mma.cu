@@ -39,9 +39,7 @@
 #include "mma_defaults.cuh"
 
 #include "copy.cuh"
-#if DEPENDENT_LAUNCH
 #include "dependent_launch.cuh"
-#endif
 #include "element.cuh"
 #include "features.cuh"
 #include "heads.cuh"
@@ -102,10 +100,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
   const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
-#if DEPENDENT_LAUNCH
-  let_next_kernel_begin();
-  wait_for_kernel_in_front();
-#endif
+  if constexpr (DEPENDENT_LAUNCH) {
+    let_next_kernel_begin();
+    wait_for_kernel_in_front();
+  }
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;

@@ -53,9 +53,7 @@
 
 #define BLOCK_M (64 * CONSUMERS)
 
-#if DEPENDENT_LAUNCH
 #include "dependent_launch.cuh"
-#endif
 #include "features.cuh"
 #include "mask.cuh"
 #include "math.cuh"
@@ -90,10 +88,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     sync_cluster();
   else
     __syncthreads();
-#if DEPENDENT_LAUNCH
-  let_next_kernel_begin();
-  wait_for_kernel_in_front();
-#endif
+  if constexpr (DEPENDENT_LAUNCH) {
+    let_next_kernel_begin();
+    wait_for_kernel_in_front();
+  }
 
   const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include "engine/export/package_json.hpp"
 #include "engine/export/text.hpp"
@@ -137,28 +138,24 @@ TEST_CASE("export: complex numbers, bools, structs and integers of 64 bits") {
   CHECK(has(message_of<UserError>([&] { (void)torch_module(mapped); }), "'z' is of complex"));
 }
 
-TEST_CASE("export: a cooperative launch is one wherever it goes") {
-  Package package = some_package();
-  CHECK_FALSE(call_json(package, package.calls[0]).contains("cooperative"));
-  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, "));
-  package.calls[0].launch.cooperative = true;
-  CHECK(call_json(package, package.calls[0])["cooperative"] == true);
-  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, true, "));
-  CHECK(has(ptx_text(package), "\"cooperative\": true"));
+TEST_CASE("export: a cooperative or programmatic launch is one wherever it goes") {
+  const Package plain = some_package();
+  CHECK(has(cxx_header(plain), "{2, 1, 1}, 512, false, false, "));
+  Package cooperative = plain;
+  cooperative.calls[0].launch.cooperative = true;
+  CHECK(has(cxx_header(cooperative), "{2, 1, 1}, 512, true, false, "));
+  Package programmatic = plain;
+  programmatic.calls[0].launch.programmatic = true;
+  CHECK(has(cxx_header(programmatic), "{2, 1, 1}, 512, false, true, "));
   const ScratchFolder folder;
-  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['steps'][0]['cooperative'] is True"));
-}
-
-TEST_CASE("export: a programmatic launch is one wherever it goes") {
-  Package package = some_package();
-  CHECK_FALSE(call_json(package, package.calls[0]).contains("programmatic"));
-  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, false, "));
-  package.calls[0].launch.programmatic = true;
-  CHECK(call_json(package, package.calls[0])["programmatic"] == true);
-  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, true, "));
-  CHECK(has(ptx_text(package), "\"programmatic\": true"));
-  const ScratchFolder folder;
-  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['steps'][0]['programmatic'] is True"));
+  for (const auto& [name, package] :
+       {std::pair{"cooperative", &cooperative}, {"programmatic", &programmatic}}) {
+    CHECK_FALSE(call_json(plain, plain.calls[0]).contains(name));
+    CHECK(call_json(*package, package->calls[0])[name] == true);
+    CHECK(has(ptx_text(*package), fmt::format("\"{}\": true", name)));
+    CHECK(is_python(folder, torch_module(*package),
+                    fmt::format("_CALLS[0]['steps'][0]['{}'] is True", name)));
+  }
 }
 
 TEST_CASE("export: a call in figures") {
