@@ -28,12 +28,18 @@ double expected_improvement(double best, double mean, double deviation, int free
   return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
 }
 
-CandidatePool::Standing CandidatePool::standing(const Entry& entry) const {
+void CandidatePool::rate(std::size_t place) {
+  const Entry& entry = entries_[place];
   const GaussianProcess::Posterior& posterior = entry.posterior;
-  const double promised = entry.chance * expected_improvement(surrogate_.best(), posterior.mean,
-                                                              std::sqrt(posterior.variance),
-                                                              surrogate_.times().freedom());
-  return {promised, posterior.projection.size()};
+  const double promise = entry.chance * expected_improvement(surrogate_.best(), posterior.mean,
+                                                             std::sqrt(posterior.variance),
+                                                             surrogate_.times().freedom());
+  standings_[place] = {promise, posterior.projected};
+  ranks_.push({promise, place});
+}
+
+bool CandidatePool::holds(const Rank& rank) const {
+  return rank.place < standings_.size() && standings_[rank.place].promise == rank.promise;
 }
 
 void CandidatePool::add(Candidate candidate) {
@@ -42,17 +48,18 @@ void CandidatePool::add(Candidate candidate) {
   auto posterior = surrogate_.times().predict(site);
   const double chance = surrogate_.chance(site);
   entries_.push_back({std::move(candidate), std::move(site), std::move(posterior), chance});
-  standings_.push_back(standing(entries_.back()));
+  standings_.emplace_back();
+  rate(entries_.size() - 1);
 }
 
-// Of those with as many rows the ones that stand next: most of them are to be refined too before a
+// Of those with as many rows projected the ones that stand next: most of them are to be refined too before a
 // best one is found.
 void CandidatePool::project_with_next(std::size_t first) {
   std::array<std::size_t, kTogether> chosen{first};
   std::size_t count = 1;
   const auto promise = [this](std::size_t i) { return standings_[i].promise; };
   for (std::size_t i = 0; i < standings_.size(); ++i) {
-    if (standings_[i].rows != standings_[first].rows || i == first) continue;
+    if (standings_[i].projected != standings_[first].projected || i == first) continue;
     if (count == kTogether && promise(i) <= promise(chosen.back())) continue;
     count = std::min(count + 1, kTogether);
     std::size_t place = count - 1;
@@ -65,32 +72,38 @@ void CandidatePool::project_with_next(std::size_t first) {
   for (std::size_t k = 0; k < kTogether; ++k)
     all[k] = {&entries_[chosen[k]].site, &entries_[chosen[k]].posterior};
   surrogate_.times().project_together(all);
-  for (const std::size_t i : chosen) standings_[i].rows = entries_[i].posterior.projection.size();
+  for (const std::size_t i : chosen) standings_[i].projected = entries_[i].posterior.projected;
 }
 
 void CandidatePool::refine(std::size_t first) {
   Entry& entry = entries_[first];
   if (surrogate_.times().lacks_rows(entry.posterior)) project_with_next(first);
   surrogate_.times().refine(entry.site, entry.posterior);
-  standings_[first] = standing(entry);
+  rate(first);
 }
 
 const Candidate& CandidatePool::best() {
   // Most bounds never have to be made exact: only those that stand first.
   while (true) {
-    const auto first = std::ranges::max_element(standings_, {}, &Standing::promise);
-    best_ = static_cast<std::size_t>(first - standings_.begin());
-    if (surrogate_.times().exact(entries_[best_].posterior)) return entries_[best_].candidate;
-    refine(best_);
+    while (!holds(ranks_.top())) ranks_.pop();
+    const std::size_t first = ranks_.top().place;
+    if (surrogate_.times().exact(entries_[first].posterior)) return entries_[first].candidate;
+    ranks_.pop();
+    refine(first);
   }
 }
 
 Candidate CandidatePool::take_best() {
   best();
-  Entry entry = std::move(entries_[best_]);
-  entries_[best_] = std::move(entries_.back());
+  const std::size_t place = ranks_.top().place;
+  ranks_.pop();
+  Entry entry = std::move(entries_[place]);
+  if (place + 1 < entries_.size()) {
+    entries_[place] = std::move(entries_.back());
+    standings_[place] = standings_.back();
+    ranks_.push({standings_[place].promise, place});
+  }
   entries_.pop_back();
-  standings_[best_] = standings_.back();
   standings_.pop_back();
   surrogate_.times().believe(entry.site, std::move(entry.posterior));
   return std::move(entry.candidate);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -49,11 +50,20 @@ class CandidatePool {
   };
   // What is looked at again and again, apart from what is not.
   struct Standing {
-    double promise = 0;    // an upper bound until the posterior is exact
-    std::size_t rows = 0;  // of its projection
+    double promise = 0;  // an upper bound until the posterior is exact
+    std::size_t projected = 0;
+  };
+  struct Rank {
+    double promise;
+    std::size_t place;
+
+    bool operator<(const Rank& other) const {
+      return promise != other.promise ? promise < other.promise : place > other.place;
+    }
   };
 
-  Standing standing(const Entry& entry) const;
+  void rate(std::size_t place);
+  bool holds(const Rank& rank) const;
   void refine(std::size_t first);
   void project_with_next(std::size_t first);
 
@@ -62,7 +72,8 @@ class CandidatePool {
   space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::vector<Standing> standings_;  // of the entries
-  std::size_t best_ = 0;
+  // By place, the first of equal ones first. Those that hold no more are dropped as they are met.
+  std::priority_queue<Rank> ranks_;
 };
 
 }  // namespace fa_tune::search

@@ -1,10 +1,8 @@
 #include "engine/search/surrogate/gaussian_process.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
-#include <cstdint>
-#include <numbers>
 #include <utility>
 
 namespace fa_tune::search {
@@ -17,6 +15,7 @@ constexpr double kLeastVariance = 1e-9;
 constexpr std::size_t kLeastFreedom = 3;
 // That refine() counts at least.
 constexpr std::size_t kRows = 32;
+constexpr std::size_t kTilesAtATime = 8;
 
 // Four partial sums, always in the same order: quick, and the same bits whatever the
 // processor has for vectors.
@@ -81,18 +80,20 @@ void GaussianProcess::keep_rows(std::size_t count) {
   rows_ = count;
 }
 
-// Those from `first` on are not there yet.
-void GaussianProcess::covariances(const Site& site, std::size_t first,
-                                  std::vector<float>& out) const {
+void GaussianProcess::add_covariances(const Site& site, std::vector<double>& rows) const {
   std::vector<float> said;
   for (std::size_t j = 0; j < earlier_runs_; ++j) said.push_back(trust_[j] * site.earlier[j]);
   const CovarianceTerms terms{active_.data(),    active_.size(), genes_,      KernelWeights::kAlone,
                               site.point.data(), dimensions_,    said.data(), earlier_runs_};
-  const std::size_t tile = first / kTile, count = (taken_ + kTile - 1) / kTile;
-  out.resize(count * kTile);
-  arithmetic().covariances(terms, tiles_.data() + tile * tile_size(), count - tile,
-                           out.data() + tile * kTile);
-  out.resize(taken_);
+  std::array<float, kTilesAtATime * kTile> block;
+  rows.reserve(taken_);
+  while (rows.size() < taken_) {
+    const std::size_t tile = rows.size() / kTile, first = rows.size() % kTile;
+    const std::size_t tiles = std::min(kTilesAtATime, (taken_ - 1) / kTile + 1 - tile);
+    arithmetic().covariances(terms, tiles_.data() + tile * tile_size(), tiles, block.data());
+    rows.insert(rows.end(), block.begin() + first,
+                block.begin() + std::min(tiles * kTile, taken_ - tile * kTile));
+  }
 }
 
 double GaussianProcess::own_covariance(const Site& site) const {
@@ -124,7 +125,7 @@ void GaussianProcess::take(const Site& site, Posterior posterior) {
   }
   project(site, posterior, taken_);
   const double left = left_of(site, posterior, taken_) + std::exp(weights_.noise) + kJitter;
-  factor_.insert(factor_.end(), posterior.projection.begin(), posterior.projection.end());
+  factor_.insert(factor_.end(), posterior.rows.begin(), posterior.rows.end());
   factor_.push_back(std::sqrt(std::max(left, kLeastVariance)));
   if (taken_ % kTile == 0) tiles_.resize((taken_ / kTile + 1) * tile_size());
   float* at = tiles_.data() + place(taken_);
@@ -176,51 +177,40 @@ int GaussianProcess::freedom() const {
 
 GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {
   Posterior posterior;
-  covariances(site, 0, posterior.covariance);
-  double sum = 0;
-  float nearest = 0;
+  add_covariances(site, posterior.rows);
+  double sum = 0, nearest = 0;
   for (std::size_t i = 0; i < known_; ++i) {
-    sum += static_cast<double>(posterior.covariance[i]) * dual_[i];
-    nearest = std::max(nearest, posterior.covariance[i]);
+    sum += posterior.rows[i] * dual_[i];
+    nearest = std::max(nearest, posterior.rows[i]);
   }
   posterior.mean = mean_ + sum;
   const double own = own_covariance(site);
   // Of one site alone; with linear terms a site's own covariance differs, so there the bound is
   // the prior's.
-  const double known =
-      trust_.empty() ? static_cast<double>(nearest) * nearest / (1 + std::exp(weights_.noise)) : 0;
+  const double known = trust_.empty() ? nearest * nearest / (1 + std::exp(weights_.noise)) : 0;
   posterior.variance = std::max(own - known, kLeastVariance) * scale_;
   return posterior;
 }
 
-void GaussianProcess::extend(const Site& site, Posterior& posterior, std::size_t rows) const {
-  if (posterior.covariance.size() < taken_)
-    covariances(site, posterior.covariance.size(), posterior.covariance);
-  std::vector<double>& projection = posterior.projection;
-  projection.reserve(taken_);
-  const auto from = posterior.covariance.begin();
-  projection.insert(projection.end(), from + static_cast<std::ptrdiff_t>(projection.size()),
-                    from + static_cast<std::ptrdiff_t>(rows));
-}
-
 void GaussianProcess::project(const Site& site, Posterior& posterior, std::size_t rows) const {
-  const std::size_t known = posterior.projection.size();
-  if (known >= rows) return;
-  extend(site, posterior, rows);
-  arithmetic().substitute(factor_.data(), known, rows, posterior.projection.data());
+  add_covariances(site, posterior.rows);
+  if (posterior.projected >= rows) return;
+  arithmetic().substitute(factor_.data(), posterior.projected, rows, posterior.rows.data());
+  posterior.projected = rows;
 }
 
 void GaussianProcess::project_together(
     const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const {
-  const Posterior& first = *all.front().second;
-  const std::size_t known = first.projection.size(), rows = rows_to_count(first);
-  std::array<double*, kTogether> projections{};
+  const std::size_t known = all.front().second->projected;
+  const std::size_t rows = rows_to_count(*all.front().second);
+  std::array<double*, kTogether> places{};
   for (std::size_t k = 0; k < kTogether; ++k) {
     const auto [site, posterior] = all[k];
-    extend(*site, *posterior, rows);
-    projections[k] = posterior->projection.data();
+    add_covariances(*site, posterior->rows);
+    posterior->projected = rows;
+    places[k] = posterior->rows.data();
   }
-  arithmetic().substitute_together(factor_.data(), known, rows, projections.data());
+  arithmetic().substitute_together(factor_.data(), known, rows, places.data());
 }
 
 std::size_t GaussianProcess::rows_to_count(const Posterior& posterior) const {
@@ -229,8 +219,7 @@ std::size_t GaussianProcess::rows_to_count(const Posterior& posterior) const {
 
 double GaussianProcess::left_of(const Site& site, const Posterior& posterior,
                                 std::size_t rows) const {
-  const double* projection = posterior.projection.data();
-  return own_covariance(site) - dot(projection, projection, rows);
+  return own_covariance(site) - dot(posterior.rows.data(), posterior.rows.data(), rows);
 }
 
 void GaussianProcess::refine(const Site& site, Posterior& posterior) const {

@@ -64,10 +64,10 @@ class GaussianProcess {
   struct Posterior {
     double mean = 0;
     double variance = 0;
-    std::size_t counted = 0;        // sites that the variance has been lowered by
-    std::vector<float> covariance;  // with the sites taken, in order
-    std::vector<double>
-        projection;  // the first rows of inverse(L) covariance; those counted at least
+    std::size_t counted = 0;    // sites that the variance has been lowered by
+    std::size_t projected = 0;  // at least those
+    // The first rows of inverse(L) covariance, then covariances with the other sites taken.
+    std::vector<double> rows;
   };
   // With the bound that its most like site gives: cheap.
   Posterior predict(const Site& site) const;
@@ -75,12 +75,12 @@ class GaussianProcess {
   // first in turns, most are out of the question before all have been counted.
   void refine(const Site& site, Posterior& posterior) const;
   bool exact(const Posterior& posterior) const { return posterior.counted == taken_; }
-  // Whether refine() would have to extend the projection.
+  // Whether refine() would have to project more rows.
   bool lacks_rows(const Posterior& posterior) const {
-    return posterior.projection.size() < rows_to_count(posterior);
+    return posterior.projected < rows_to_count(posterior);
   }
-  // Extends projections of one length together, as far as refine() needs that of the first: the
-  // factor, which is most of what it reads, is read once. Variances stay as they are.
+  // Projects what refine() needs of the first, and as much of others with as many rows projected:
+  // the factor, which is most of what it reads, is read once. Variances stay as they are.
   void project_together(const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const;
 
   // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
@@ -91,13 +91,12 @@ class GaussianProcess {
   void forget_beliefs();
 
  private:
-  void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
+  // Covariances with the sites taken that `rows` has no place for yet.
+  void add_covariances(const Site& site, std::vector<double>& rows) const;
   double own_covariance(const Site& site) const;
-  // Makes room in the projection for `rows` sites, with what is to be projected.
-  void extend(const Site& site, Posterior& posterior, std::size_t rows) const;
   void project(const Site& site, Posterior& posterior, std::size_t rows) const;
   std::size_t rows_to_count(const Posterior& posterior) const;
-  // What so many rows of the projection leave of the site's own covariance.
+  // What so many projected rows leave of the site's own covariance.
   double left_of(const Site& site, const Posterior& posterior, std::size_t rows) const;
   void take(const Site& site, Posterior posterior);
   void keep_rows(std::size_t count);
