@@ -18,7 +18,6 @@ constexpr std::size_t kLanes = 8;
 constexpr std::size_t kLanes = 4;
 #endif
 using Lanes __attribute__((vector_size(kLanes * sizeof(float)))) = float;
-using Mask __attribute__((vector_size(kLanes * sizeof(float)))) = std::int32_t;
 // Wherever a float may lie.
 using Memory
     __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) =
@@ -56,9 +55,9 @@ inline void distances(const CovarianceTerms& terms, const float* sites, float* s
     Lanes part0 = weight.slope * apart0 * apart0;
     Lanes part1 = weight.slope * apart1 * apart1;
     if (weight.step > 0) {
-      const Lanes step = Lanes{} + weight.step;
-      part0 += (Lanes)((Mask)step & (apart0 != 0.0F));
-      part1 += (Lanes)((Mask)step & (apart1 != 0.0F));
+      const Lanes none{}, step = none + weight.step;
+      part0 += apart0 != none ? step : none;
+      part1 += apart1 != none ? step : none;
       alone0 += share / (1.0F + part0);
       alone1 += share / (1.0F + part1);
     }
