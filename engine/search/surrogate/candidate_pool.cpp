@@ -52,8 +52,8 @@ void CandidatePool::add(Candidate candidate) {
   rate(entries_.size() - 1);
 }
 
-// Of those with as many rows projected the ones that stand next: most of them are to be refined too before a
-// best one is found.
+// With the ones that stand next, of those with as many rows projected: most of them are to be
+// refined too before a best one is found.
 void CandidatePool::project_with_next(std::size_t first) {
   std::array<std::size_t, kTogether> chosen{first};
   std::size_t count = 1;

@@ -55,7 +55,7 @@ class CandidatePool {
   };
   struct Rank {
     double promise;
-    std::size_t place;
+    std::size_t place;  // of the entry
 
     bool operator<(const Rank& other) const {
       return promise != other.promise ? promise < other.promise : place > other.place;
@@ -72,7 +72,7 @@ class CandidatePool {
   space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::vector<Standing> standings_;  // of the entries
-  // By place, the first of equal ones first. Those that hold no more are dropped as they are met.
+  // Of equal ones the first entry stands first. Ranks that hold no more are dropped as they are met.
   std::priority_queue<Rank> ranks_;
 };
 

@@ -16,6 +16,8 @@ constexpr std::size_t kLeastFreedom = 3;
 // That refine() counts at least.
 constexpr std::size_t kRows = 32;
 constexpr std::size_t kTilesAtATime = 8;
+// Room in a posterior for sites that are taken after it was made.
+constexpr std::size_t kMoreRows = 64;
 
 // Four partial sums, always in the same order: quick, and the same bits whatever the
 // processor has for vectors.
@@ -86,7 +88,7 @@ void GaussianProcess::add_covariances(const Site& site, std::vector<double>& row
   const CovarianceTerms terms{active_.data(),    active_.size(), genes_,      KernelWeights::kAlone,
                               site.point.data(), dimensions_,    said.data(), earlier_runs_};
   std::array<float, kTilesAtATime * kTile> block;
-  rows.reserve(taken_);
+  if (rows.empty()) rows.reserve(taken_ + kMoreRows);
   while (rows.size() < taken_) {
     const std::size_t tile = rows.size() / kTile, first = rows.size() % kTile;
     const std::size_t tiles = std::min(kTilesAtATime, (taken_ - 1) / kTile + 1 - tile);
