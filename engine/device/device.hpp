@@ -335,7 +335,8 @@ class Device {
 
   // Runs it `ahead` times, each behind `restore`, copies, and runs it once more, in this order and,
   // where a device can, without a pause; then waits. A kernel must not be able to tell such a row
-  // from one that is timed.
+  // from one that is timed. Before a programmatic launch the copies are a kernel's that lets it
+  // begin before they are done.
   virtual std::expected<void, Fault> launch_exchanging(const Launch& launch, int ahead,
                                                        const BufferChanges& restore,
                                                        std::span<const BufferCopy> copies);

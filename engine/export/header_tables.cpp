@@ -170,11 +170,12 @@ std::string HeaderTables::step(const PackagedCall& call, const PlannedStep& step
   std::int64_t shared = kernel.config.dynamic_shared_bytes;
   if (call.any_size && call.any_size->kernels.at(kernel_number).shared.value() == nullptr)
     shared = most_shared(call, package_.kernels[call.kernel].image.entry(kernel.entry));
-  return fmt::format("    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
-                     kernel.entry, sizes_text(kernel.config.grid), sizes_text(kernel.config.block),
-                     sizes_text(kernel.config.cluster), shared, kernel.config.cooperative,
-                     pointer("arguments_", arguments), kernel.arguments.size(),
-                     pointer("maps_", maps), map_count);
+  return fmt::format(
+      "    {{Step::kernel, 0, 0, 0, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+      kernel.entry, sizes_text(kernel.config.grid), sizes_text(kernel.config.block),
+      sizes_text(kernel.config.cluster), shared, kernel.config.cooperative,
+      kernel.config.programmatic, pointer("arguments_", arguments), kernel.arguments.size(),
+      pointer("maps_", maps), map_count);
 }
 
 std::string HeaderTables::call_tables(std::size_t at) const {

@@ -79,6 +79,7 @@ void add_start(Json& json, const PlannedKernel& kernel) {
   json["cluster"] = triple(kernel.config.cluster);
   json["shared"] = kernel.config.dynamic_shared_bytes;
   if (kernel.config.cooperative) json["cooperative"] = true;
+  if (kernel.config.programmatic) json["programmatic"] = true;
 }
 
 Json arguments_json(const PackagedCall& call, const PlannedKernel& kernel) {

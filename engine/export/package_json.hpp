@@ -10,6 +10,7 @@ namespace fa_tune::exports {
 //   {"kernel": 0, "device": "NVIDIA H100 80GB HBM3", "capability": [9, 0], "shape": {...},
 //    "grid": [x, y, z], "block": [...], "cluster": [...], "shared": bytes,
 //    "cooperative": true,                                if all blocks must run at once
+//    "programmatic": true,                               if it begins before the one in front ends
 //    "tensors": [{"name", "role", "type", "dims"}],       row-major, innermost dimension last
 //    "arguments": [{"tensor": name} |
 //                  {"scalar": name, "type", "value", "bytes", "own"} |

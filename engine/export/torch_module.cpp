@@ -64,7 +64,8 @@ Json call_of_steps(const Package& package, const PackagedCall& call) {
   const std::vector<PlannedStep> steps = steps_of(call);
   if (call.steps.empty()) {
     Json step{{"entry", image.entry(0).kernel}};
-    for (const char* name : {"grid", "block", "cluster", "shared", "cooperative", "arguments"})
+    for (const char* name :
+         {"grid", "block", "cluster", "shared", "cooperative", "programmatic", "arguments"})
       if (const auto found = json.find(name); found != json.end()) {
         step[name] = *found;
         json.erase(name);

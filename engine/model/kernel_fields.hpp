@@ -25,7 +25,7 @@ void fields(auto& archive, KernelImage& image) {
 void fields(auto& archive, Dim3& dim) { archive(dim.x, dim.y, dim.z); }
 void fields(auto& archive, LaunchConfig& config) {
   archive(config.grid, config.block, config.cluster, config.dynamic_shared_bytes,
-          config.cooperative);
+          config.cooperative, config.programmatic);
 }
 void fields(auto& archive, MapAxis& axis) { archive(axis.letter, axis.modulo, axis.divisor); }
 void fields(auto& archive, MappedTensor& map) {

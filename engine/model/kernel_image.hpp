@@ -40,6 +40,9 @@ struct LaunchConfig {
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;  // all blocks run at once, so that the grid may sync
+  // Programmatic dependent launch: blocks may begin before the kernel in front of this one in the
+  // stream has ended, and wait for it (griddepcontrol.wait) before they touch global memory.
+  bool programmatic = false;
 
   friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };

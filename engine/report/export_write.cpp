@@ -90,6 +90,7 @@ void write_step(const StepFacts& facts, std::size_t number, Comment& comment) {
                                  dims_text(launch.grid), dims_text(launch.block));
   if (launch.cluster.count() > 1) text += ", cluster " + dims_text(launch.cluster);
   if (launch.cooperative) text += ", cooperative";
+  if (launch.programmatic) text += ", programmatic";
   comment.fact(label, text + fmt::format(", {} bytes dynamic shared", launch.dynamic_shared_bytes));
   for (const auto& [name, words] : facts.arguments)
     comment.fact("argument", words.empty() ? name : name + ": " + words);
@@ -162,6 +163,10 @@ std::string provenance(const ExportFacts& facts) {
       comment.fact("cluster", dims_text(facts.launch.cluster) + " blocks");
     if (facts.launch.cooperative)
       comment.fact("launched by", "cuLaunchCooperativeKernel: all blocks run at once");
+    if (facts.launch.programmatic)
+      comment.fact("launched by",
+                   "cuLaunchKernelEx with programmatic stream serialization: it begins before the "
+                   "kernel in front of it has ended");
     comment.fact("shared", fmt::format("{} bytes dynamic = {}", facts.launch.dynamic_shared_bytes,
                                        launch.shared));
   }
@@ -193,6 +198,7 @@ Json launch_json(const LaunchConfig& launch) {
                {"cluster", dims(launch.cluster)},
                {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
   if (launch.cooperative) json["cooperative"] = true;
+  if (launch.programmatic) json["programmatic"] = true;
   return json;
 }
 

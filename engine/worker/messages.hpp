@@ -15,7 +15,7 @@
 namespace fa_tune::worker::message {
 
 // To be raised with every change: engine and worker are the same program, and this says so.
-constexpr std::uint32_t kVersion = 12;
+constexpr std::uint32_t kVersion = 13;
 
 // Requests, each a call of Device or Compiler. Bytes of buffers are in the Window.
 struct Load {

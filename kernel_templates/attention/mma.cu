@@ -32,13 +32,16 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass).
+// pass); DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
 #include "mma_defaults.cuh"
 
 #include "copy.cuh"
+#if DEPENDENT_LAUNCH
+#include "dependent_launch.cuh"
+#endif
 #include "element.cuh"
 #include "features.cuh"
 #include "heads.cuh"
@@ -99,6 +102,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
   const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
   const Mask mask(lq, lk, window_left, window_right);
+#if DEPENDENT_LAUNCH
+  let_next_kernel_begin();
+  wait_for_kernel_in_front();
+#endif
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
@@ -119,11 +126,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #else
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
-#pragma unroll
-  for (int ahead = 0; ahead < STAGES; ++ahead) {
-    copies.begin_k(first_tile + ahead);
-    if (TENSOR_COPY || ahead + 1 < STAGES) copies.begin_v(first_tile + ahead);
-  }
+  copies.begin_first();
   if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
     wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
     __syncthreads();
@@ -134,20 +137,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   WarpState state;
-#pragma unroll
-  for (int i = 0; i < kM; ++i) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      state.maximum[i][h] = minus_infinity();
-      state.sum[i][h] = 0.0f;
-    }
-#pragma unroll
-    for (int d = 0; d < kD; ++d)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) state.output[i][d][e] = 0.0f;
-  }
+  clear(state);
 
   const int thread_row = first_row + warp_row + lane / 4;
+  // Of this warp's keys from first_key on.
+  const auto has_hidden_keys = [&](int first_key) {
+    const bool past_end = first_key + kWarpKeys > lk;
+    const bool past_last =
+        Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
+    const bool before_first =
+        WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
+    return past_end || past_last || before_first;
+  };
   const auto process_tile = [&](int tile, auto kind) {
     constexpr bool kFoldMax = decltype(kind)::kFoldMax && !Scores::kHasMod;
     const int first_key = copies.first_key(tile) + warp_key;
@@ -170,12 +171,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
           scores, [&](int, int) { return how; }, thread_row, first_key + lane % 4 * 2);
     bool needs_mask = false;
     if constexpr (decltype(kind)::kMayMask) {
-      const bool past_end = first_key + kWarpKeys > lk;
-      const bool past_last =
-          Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
-      const bool before_first =
-          WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
-      needs_mask = past_end || past_last || before_first;
+      needs_mask = has_hidden_keys(first_key);
       if (needs_mask) apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
     }
     if (needs_mask || !kFoldMax) {
@@ -190,22 +186,70 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
-  for (int tile = first_tile; tile < end_tile; ++tile) {
-    if constexpr (kMaskedApart) {
-      const int key = copies.first_key(tile);
-      const bool past_end = key + BLOCK_N > lk;
-      const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
-      const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
-      if (past_end || past_last || before_first) {
-        process_tile(tile, MaskedTile());
+  // RESCALE by_sum: the maxima of the first keys stand for those of all.
+  const auto process_tile_by_sum = [&](int tile, auto kind) {
+    const int first_key = copies.first_key(tile) + warp_key;
+    constexpr int kPartSteps = kN / 2 / K_PARTS;
+
+    copies.await_k(tile, 0);
+    if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
+    float scores[kM][kN][4] = {};
+    // A sum that begins at -inf stays there.
+    if (decltype(kind)::kMayMask && has_hidden_keys(first_key))
+      apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
+    float row_offsets[kM][2];
+#pragma unroll
+    for (int part = 0; part < K_PARTS; ++part) {
+      if (part > 0) copies.await_k(tile, part);
+      multiply_q_k<false>(scores, state.maximum, part, q_held, base, copies.k_at(tile), warp_row,
+                          warp_key, lane);
+      if (part == 0) {
+        if (tile == first_tile) {
+          extend_row_max(state.maximum, scores, 0, kN / K_PARTS);
+          max_over_quads(state.maximum);
+        }
+        scale_row_offsets(row_offsets, state.maximum, how.factor);
       } else {
-        process_tile(tile, WholeTile());
+        probabilities(scores, state, (part - 1) * kPartSteps, part * kPartSteps, row_offsets,
+                      how.factor);
       }
-    } else {
-      process_tile(tile, AnyTile());
     }
+    copies.end_k(tile, lane);
+    copies.await_v(tile);
+    copies.begin_k(tile + STAGES);
+    multiply_p_v<(K_PARTS - 1) * kPartSteps>(state, scores, row_offsets, how.factor,
+                                             copies.v_at(tile), warp_key, lane);
+    copies.end_v(tile, lane);
+  };
+  const auto process_tiles = [&](const auto& process_tile) {
+    for (int tile = first_tile; tile < end_tile; ++tile) {
+      if constexpr (kMaskedApart) {
+        const int key = copies.first_key(tile);
+        const bool past_end = key + BLOCK_N > lk;
+        const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
+        const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
+        if (past_end || past_last || before_first) {
+          process_tile(tile, MaskedTile());
+        } else {
+          process_tile(tile, WholeTile());
+        }
+      } else {
+        process_tile(tile, AnyTile());
+      }
+    }
+    wait_copies<0>();
+  };
+  if constexpr (kRescale == Rescale::by_sum) {
+    process_tiles(process_tile_by_sum);
+    if (__syncthreads_or(outgrown(state))) {
+      copies.restart();
+      copies.begin_first();
+      clear(state);
+      process_tiles(process_tile);
+    }
+  } else {
+    process_tiles(process_tile);
   }
-  wait_copies<0>();
 
   if constexpr (WARPS_N > 1)
     combine_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);

@@ -35,6 +35,7 @@ constexpr int kKFull = kVStart + STAGES * kTileBytes;
 constexpr int kVFull = kKFull + 8 * STAGES * K_PARTS;
 constexpr int kKEmpty = kVFull + 8 * STAGES;
 constexpr int kVEmpty = kKEmpty + 8 * STAGES;
+constexpr int kBarriers = STAGES * (K_PARTS + 3);
 
 // By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier
 // each, so that products begin before the whole of it is there; a part has keys of every warp.
@@ -49,15 +50,27 @@ class Copies : public Walk {
     if (threadIdx.x != 0) return;
     prefetch_map(k);
     prefetch_map(v);
+    make_barriers();
+  }
+
+  // The first tiles, as many as there is place for.
+  __device__ __forceinline__ void begin_first() {
 #pragma unroll
-    for (int slot = 0; slot < STAGES; ++slot) {
-#pragma unroll
-      for (int part = 0; part < K_PARTS; ++part) init_mbarrier(k_full(slot, part), 1);
-      init_mbarrier(base + kVFull + 8 * slot, 1);
-      init_mbarrier(base + kKEmpty + 8 * slot, kThreads / 32);
-      init_mbarrier(base + kVEmpty + 8 * slot, kThreads / 32);
+    for (int ahead = 0; ahead < STAGES; ++ahead) {
+      begin_k(first_tile + ahead);
+      begin_v(first_tile + ahead);
     }
-    publish_mbarriers();
+  }
+
+  // Once all warps have read all tiles: the walk begins anew.
+  __device__ __forceinline__ void restart() {
+    if (threadIdx.x == 0) {
+#pragma unroll
+      for (int barrier = 0; barrier < kBarriers; ++barrier)
+        invalidate_mbarrier(base + kKFull + 8 * barrier);
+      make_barriers();
+    }
+    __syncthreads();
   }
 
   // The thread that asks may wait for a place; the products that follow want its whole warp.
@@ -81,6 +94,17 @@ class Copies : public Walk {
   __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
 
  private:
+  __device__ __forceinline__ void make_barriers() const {
+#pragma unroll
+    for (int slot = 0; slot < STAGES; ++slot) {
+#pragma unroll
+      for (int part = 0; part < K_PARTS; ++part) init_mbarrier(k_full(slot, part), 1);
+      init_mbarrier(base + kVFull + 8 * slot, 1);
+      init_mbarrier(base + kKEmpty + 8 * slot, kThreads / 32);
+      init_mbarrier(base + kVEmpty + 8 * slot, kThreads / 32);
+    }
+    publish_mbarriers();
+  }
   __device__ __forceinline__ void ask_for_k(int tile) {
     await_place(kKEmpty, tile);
     constexpr int kRows = kWarpKeys / K_PARTS;
@@ -145,6 +169,14 @@ class Copies : public Walk {
                                     int stride, int length)
       : Walk(walk), k_(k), v_(v), stride_(stride), length_(length) {}
 
+  __device__ __forceinline__ void begin_first() {
+#pragma unroll
+    for (int ahead = 0; ahead < STAGES; ++ahead) {
+      begin_k(first_tile + ahead);
+      if (ahead + 1 < STAGES) begin_v(first_tile + ahead);
+    }
+  }
+  __device__ __forceinline__ void restart() {}
   __device__ __forceinline__ void begin_k(int tile) { begin(k_, k_at(tile), tile); }
   __device__ __forceinline__ void begin_v(int tile) { begin(v_, v_at(tile), tile); }
   __device__ __forceinline__ void await_k(int, int) { await(); }

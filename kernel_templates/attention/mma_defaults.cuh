@@ -49,6 +49,9 @@
 #ifndef K_PARTS
 #define K_PARTS 1
 #endif
+#ifndef DEPENDENT_LAUNCH
+#define DEPENDENT_LAUNCH 0
+#endif
 #ifndef MASKED_TILES
 #define MASKED_TILES among
 #endif

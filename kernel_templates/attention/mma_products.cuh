@@ -52,11 +52,12 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
 
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
 // operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
-// special function unit work at a time.
+// special function unit work at a time. Of the first kDone steps `p` has the probabilities already.
+template <int kDone = 0>
 __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
                                              const float (&row_offsets)[kM][2], float factor,
                                              unsigned v_tile, int warp_key, int lane) {
-  probabilities(p, state, 0, row_offsets, factor);
+  if constexpr (kDone == 0) probabilities(p, state, 0, 1, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
     unsigned a[kM][4];
@@ -68,7 +69,8 @@ __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN
         a[i][2 * part] = pack(fragment[0], fragment[1]);
         a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
       }
-    if (step + 1 < kN / 2) probabilities(p, state, step + 1, row_offsets, factor);
+    if (step + 1 >= kDone && step + 1 < kN / 2)
+      probabilities(p, state, step + 1, step + 2, row_offsets, factor);
     const int key = warp_key + step * 16 + lane % 16;
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {

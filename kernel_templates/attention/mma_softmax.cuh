@@ -56,6 +56,17 @@ __device__ __forceinline__ void extend_row_max(float (&largest)[kM][2],
         largest[i][h] = fmaxf(largest[i][h], fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
 }
 
+// The four lanes of a quad hold one row.
+__device__ __forceinline__ void max_over_quads(float (&largest)[kM][2]) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2)
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        largest[i][h] = fmaxf(largest[i][h], __shfl_xor_sync(0xffffffffu, largest[i][h], distance));
+}
+
 // What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum:
 // (-inf) - (-inf) would be NaN.
 __device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2],
@@ -89,14 +100,7 @@ __device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpStat
     scale_row_offsets(row_offsets, state.maximum, factor);
     return;
   }
-  // The four lanes of a quad hold one row.
-#pragma unroll
-  for (int distance = 1; distance < 4; distance *= 2)
-#pragma unroll
-    for (int i = 0; i < kM; ++i)
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        largest[i][h] = fmaxf(largest[i][h], __shfl_xor_sync(0xffffffffu, largest[i][h], distance));
+  max_over_quads(largest);
   bool moved = false;
 #pragma unroll
   for (int i = 0; i < kM; ++i)
@@ -120,14 +124,24 @@ __device__ __forceinline__ void update_row_max(float (&largest)[kM][2], WarpStat
   copy(state.maximum, largest);
 }
 
-// Turns the scores of 16 keys, those of step `step` of P V, into probabilities.
+// RESCALE by_sum: whether a probability of this thread may have left the room for growth.
+__device__ __forceinline__ bool outgrown(const WarpState& state) {
+  bool grown = false;
+#pragma unroll
+  for (int i = 0; i < kM; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) grown |= !(state.sum[i][h] <= kLargestSum);
+  return grown;
+}
+
+// Turns the scores of the steps of P V from `first` up to `end`, 16 keys each, into probabilities.
 __device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state,
-                                              int step, const float (&row_offsets)[kM][2],
+                                              int first, int end, const float (&row_offsets)[kM][2],
                                               float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int j = 2 * step; j < 2 * step + 2; ++j)
+    for (int j = 2 * first; j < 2 * end; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - row_offsets[i][e / 2]);

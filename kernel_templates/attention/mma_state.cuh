@@ -1,6 +1,7 @@
 // What the parts of mma.cu agree on: the meaning of the genes, sizes, and what a thread holds.
 #pragma once
 
+#include "math.cuh"
 #include "rescale.cuh"
 #include "tile.cuh"
 
@@ -29,6 +30,21 @@ constexpr int kTileBytes = Shared::bytes(BLOCK_N);
 // With `overlay` Q lies where the K buffers will be; the manifest sees to it that it fits there.
 constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
 constexpr int kVStart = kKStart + STAGES * kTileBytes;
+
+__device__ __forceinline__ void clear(WarpState& state) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      state.maximum[i][h] = minus_infinity();
+      state.sum[i][h] = 0.0f;
+    }
+#pragma unroll
+    for (int d = 0; d < kD; ++d)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) state.output[i][d][e] = 0.0f;
+  }
+}
 
 // The copy engine leaves a tile of keys in panels of 64 columns, each swizzled by itself.
 __device__ __forceinline__ int key_offset(int row, int chunk) {

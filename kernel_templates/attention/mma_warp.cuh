@@ -20,7 +20,7 @@ constexpr int kK = HEAD_DIM / 16;   // 16-deep steps of QK^T
 // warp's i-th 16 rows; index [..][h] is the half h.
 struct WarpState {
   float output[kM][kD][4];
-  // Of the scores before Scores::factor; with RESCALE threshold it may lag behind.
+  // Of the scores before Scores::factor; with RESCALE threshold and by_sum it may lag behind.
   float maximum[kM][2];
   float sum[kM][2];  // this thread's columns only, until the end
 };

@@ -4,10 +4,17 @@
 
 // always: with every tile; voted: only where the maximum of a row of this warp has moved;
 // threshold: only where one exceeds its offset by more than kGrowth, and until then the offset
-// stays behind.
-enum class Rescale { always, voted, threshold };
+// stays behind;
+// by_sum: the first keys' maximum stays, and none is looked for. Probabilities are computed with the
+// offset there is, and their sums tell: only where a thread's sum passes kLargestSum are the maxima
+// found and the probabilities computed anew, of the tile (wgmma.cu) or of the whole block (mma.cu).
+// That leaves out an instruction a score, and the exponentials wait for no maximum.
+enum class Rescale { always, voted, threshold, by_sum };
 constexpr Rescale kRescale = Rescale::RESCALE;
 
 // In powers of two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative
 // precision.
 constexpr float kGrowth = 8.0f;
+
+// No probability is larger than a sum that has it, and 2^14 is below fp16's 65504.
+constexpr float kLargestSum = 16384.0f;

@@ -32,7 +32,8 @@
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's
 //             products;
 //   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
-//             only when the maximum has grown by 2^8;
+//             only when the maximum has grown by 2^8; by_sum: no maximum is looked for until the
+//             sum of a tile's probabilities asks for one (rescale.cuh);
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
 //   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_tile_scheduler.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;
@@ -42,7 +43,8 @@
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
 //             own, so that the next Q can come earlier;
 //   SPLIT_KV  this many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
-//   BLOCKS    blocks an SM holds: 2 only with one consumer.
+//   BLOCKS    blocks an SM holds: 2 only with one consumer;
+//   DEPENDENT_LAUNCH  dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
 // WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
 // wgmma_scales.cuh.
@@ -51,6 +53,9 @@
 
 #define BLOCK_M (64 * CONSUMERS)
 
+#if DEPENDENT_LAUNCH
+#include "dependent_launch.cuh"
+#endif
 #include "features.cuh"
 #include "mask.cuh"
 #include "math.cuh"
@@ -85,6 +90,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     sync_cluster();
   else
     __syncthreads();
+#if DEPENDENT_LAUNCH
+  let_next_kernel_begin();
+  wait_for_kernel_in_front();
+#endif
 
   const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);

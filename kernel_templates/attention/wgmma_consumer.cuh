@@ -4,36 +4,23 @@
 #include "mbarrier.cuh"
 #include "mma.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma.cuh"
-#include "wgmma_epilogue.cuh"
 #include "wgmma_combine_splits.cuh"
-#include "wgmma_pipeline.cuh"
+#include "wgmma_epilogue.cuh"
+#include "wgmma_products.cuh"
 #include "wgmma_scales.cuh"
-#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_work_tile.cuh"
 
-// Where its products read: Q, and the first places of the rings of K and V. (A base of its own,
-// before Pipeline: the order decides how ptxas numbers registers.)
-struct Operands {
-  unsigned long long q_, k_, v_;
-
-  __device__ __forceinline__ Operands(unsigned base, int group)
-      : q_(matrix_at(base + group * 8192, 16, 1024)),
-        k_(matrix_at(base + kK, 16, 1024)),
-        v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)) {}
-};
-
 // One warpgroup of consumers.
-class Consumer : Operands, Pipeline {
+class Consumer : Products {
  public:
   __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
                                       int rows, const Mask& mask, const Scales& scales,
                                       const Features& features)
-      : Operands(base, group),
-        Pipeline(base, group, lane),
+      : Products(base, group, lane),
         how_(how),
         rows_(rows),
         mask_(mask),
@@ -94,44 +81,6 @@ class Consumer : Operands, Pipeline {
         ldmatrix_x4(state.q[step], row + step / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4));
       }
     }
-  }
-
-  __device__ __forceinline__ void issue_q_k(ConsumerState& state) {
-    auto& scores = state.scores;
-    const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
-    const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
-    pin_registers(scores);
-    begin_products();
-#pragma unroll
-    for (int step = 0; step < kDepths; ++step) {
-      const int panel = step / 4;
-      const int along = step % 4 * 32;
-      const unsigned long long b = moved(k, panel * kKeyPanel + along);
-      if constexpr (kQPlace == QPlace::in_registers)
-        Wgmma<BLOCK_N>::template from_registers<0>(scores, state.q[step], b, step != 0);
-      else
-        Wgmma<BLOCK_N>::from_shared(scores, moved(q, panel * kQPanel + along), b, step != 0);
-    }
-    commit_products();
-  }
-
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void issue_p_v(ConsumerState& state) {
-    const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
-    pin_registers(state.output);
-    begin_products();
-#pragma unroll
-    for (int step = kFirst; step < kEnd; ++step) {
-      const int along = DTYPE_E4M3 ? step / 4 * kVPanel + step % 4 * 32 : step * 2048;
-      Wgmma<HEAD_DIM>::from_registers<!DTYPE_E4M3>(state.output, state.p[step], moved(v, along), 1);
-    }
-    commit_products();
-  }
-
-  __device__ __forceinline__ void finish_p_v(ConsumerState& state) {
-    wait_products<0>();
-    pin_registers(state.output);
-    release_v();
   }
 
   // This thread's first row of `work`; its other one is 8 further on.
@@ -207,6 +156,12 @@ class Consumer : Operands, Pipeline {
                                          factors(state));
       }
       for (--j; j >= work.tiles.first; --j) {
+        if constexpr (kRescale == Rescale::by_sum) {
+          scores_overlapped<true>(state, work, j);
+          finish_p_v(state);
+          take_checked_probabilities<0, kSteps>(state);
+          continue;
+        }
         if (needs_mask(work, j))
           softmax_overlapped<true>(state, state.rows, shrink, subtract, work, j);
         else
@@ -244,12 +199,10 @@ class Consumer : Operands, Pipeline {
     return carried;
   }
 
-  // Issues QK(j), then PV(j+1). While PV runs: mask, row max (`ahead`), exponentials (`ahead_held`)
-  // of tile j. Returns with PV complete.
+  // Issues QK(j), then PV(j+1), which goes on. Returns with tile j's scores.
   template <bool kMasked>
-  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows,
-                                                     float (&shrink)[2], float (&subtract)[2],
-                                                     const WorkTile& work, int j) {
+  __device__ __forceinline__ void scores_overlapped(ConsumerState& state, const WorkTile& work,
+                                                    int j) {
     fetch_scales(state, work, j);
     wait_k();
     await_turn();
@@ -262,6 +215,15 @@ class Consumer : Operands, Pipeline {
     release_k();
     score_mod_tile(state, work, j);
     if (kMasked && needs_mask(work, j)) mask_tile(state, work, j);
+  }
+
+  // The same, and while PV runs: row max (`ahead`), exponentials (`ahead_held`) of tile j. Returns
+  // with PV complete.
+  template <bool kMasked>
+  __device__ __forceinline__ void softmax_overlapped(ConsumerState& state, Rows& rows,
+                                                     float (&shrink)[2], float (&subtract)[2],
+                                                     const WorkTile& work, int j) {
+    scores_overlapped<kMasked>(state, work, j);
     update_row_max<kMasked>(state.scores, rows, shrink, subtract, factors(state));
     if constexpr (kOverlap == Overlap::ahead_held) {
       exponentiate<0, kSteps>(state.scores, rows, subtract, factors(state));
@@ -289,6 +251,29 @@ class Consumer : Operands, Pipeline {
       pack_steps<0, kSteps>(state.p, state.scores);
     else
       exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
+  }
+
+  // RESCALE by_sum: the steps from kFirst up to kEnd with the offsets there are, or with new ones.
+  template <int kFirst, int kEnd>
+  __device__ __forceinline__ void take_checked_probabilities(ConsumerState& state) {
+    Rows tile = {{state.rows.offset[0], state.rows.offset[1]}, {0.0f, 0.0f}};
+    const float factor = how_.factor;
+    const float subtract[2] = {tile.offset[0] * factor, tile.offset[1] * factor};
+    exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, tile, subtract, factors(state));
+    if (outgrown(tile.sum)) {
+      if constexpr (kFirst > 0) {  // P V of the parts before is under way
+        wait_products<0>();
+        pin_registers(state.output);
+      }
+      float shrink[2], moved[2];
+      update_row_max<true, kFirst, kEnd>(state.scores, state.rows, shrink, moved, factors(state));
+      rescale(state.output, shrink);
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, moved,
+                                          factors(state));
+    } else {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) state.rows.sum[h] += tile.sum[h];
+    }
   }
 
   // The same where a warpgroup's products and softmax alternate. Returns false: nothing is begun.
@@ -325,8 +310,10 @@ class Consumer : Operands, Pipeline {
     }
     score_mod_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
-    rescale_output(state, shrink);
+    if constexpr (kRescale != Rescale::by_sum) {
+      update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
+      rescale_output(state, shrink);
+    }
     part<0>(state, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
   }
@@ -336,8 +323,11 @@ class Consumer : Operands, Pipeline {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
-                                          factors(state));
+      if constexpr (kRescale == Rescale::by_sum)
+        take_checked_probabilities<kFirst, kEnd>(state);
+      else
+        exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
+                                            factors(state));
       if constexpr (kPart == 0) wait_v();
       issue_p_v<kFirst, kEnd>(state);
       part<kPart + 1>(state, subtract);

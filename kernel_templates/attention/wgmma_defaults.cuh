@@ -53,6 +53,9 @@
 #ifndef PERSISTENT
 #define PERSISTENT 1
 #endif
+#ifndef DEPENDENT_LAUNCH
+#define DEPENDENT_LAUNCH 0
+#endif
 #ifndef PACK_HEADS
 #define PACK_HEADS 0
 #endif

@@ -21,7 +21,8 @@ constexpr int kFragments = 2 / kElementBytes;  // of 8 columns, whose scores mak
 // 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for growth would
 // have to come from there.
 constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;
-static_assert(!DTYPE_E4M3 || kRescale != Rescale::threshold, "e4m3 has no room for a stale offset");
+static_assert(!DTYPE_E4M3 || kRescale == Rescale::always || kRescale == Rescale::voted,
+              "e4m3 has no room for a stale offset");
 
 struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores
@@ -87,9 +88,10 @@ __device__ __forceinline__ float offset_factor(const Factors& factors, int h) {
   return DTYPE_E4M3 ? 1.0f : factors.of(h);
 }
 
-// Raises the row offsets to these scores' maxima (see RESCALE); sums so far have to be multiplied
-// by `shrink`. kMayBeEmpty: a row may have seen no key yet.
-template <bool kMayBeEmpty>
+// Raises the row offsets to the maxima of these scores, of the steps from kFirst up to kEnd (see
+// RESCALE); sums so far have to be multiplied by `shrink`. kMayBeEmpty: a row may have seen no key
+// yet.
+template <bool kMayBeEmpty, int kFirst = 0, int kEnd = kSteps>
 __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], Rows& rows,
                                                float (&shrink)[2], float (&subtract)[2],
                                                const Factors& factors) {
@@ -97,10 +99,11 @@ __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], R
   for (int h = 0; h < 2; ++h) {
     const float factor = offset_factor(factors, h);
     // Two chains, so that one does not wait for itself.
-    float largest = scores[2 * h];
-    float other = scores[2 * h + 1];
+    constexpr int kBegin = 2 * kFragments * kFirst;
+    float largest = scores[4 * kBegin + 2 * h];
+    float other = scores[4 * kBegin + 2 * h + 1];
 #pragma unroll
-    for (int i = 1; i < kScores / 4; ++i) {
+    for (int i = kBegin + 1; i < 2 * kFragments * kEnd; ++i) {
       largest = fmaxf(largest, scores[4 * i + 2 * h]);
       other = fmaxf(other, scores[4 * i + 2 * h + 1]);
     }
@@ -194,6 +197,12 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
     }
 #pragma unroll
   for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
+}
+
+// RESCALE by_sum: whether a probability of this warp may have left the room for growth. A row that
+// had seen no key has the sum inf, or NaN where it still sees none.
+__device__ __forceinline__ bool outgrown(const float (&tile_sum)[2]) {
+  return __any_sync(0xffffffffu, !(tile_sum[0] + tile_sum[1] <= kLargestSum));
 }
 
 // The steps from kFirst up to kEnd as A operands.

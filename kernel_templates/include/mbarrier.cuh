@@ -7,6 +7,11 @@ __device__ __forceinline__ void init_mbarrier(unsigned barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
+// Nothing may be under way at it. Afterwards it may be made anew.
+__device__ __forceinline__ void invalidate_mbarrier(unsigned barrier) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 // Makes barriers just made known to the copy engine and to the other blocks of a cluster.
 __device__ __forceinline__ void publish_mbarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -157,6 +157,22 @@ TEST_CASE("features: mma with tiles apart, and references that stay behind") {
   }
 }
 
+TEST_CASE("features: mma with the maxima of the first keys, and those of all where sums outgrow") {
+  for (const Attention& problem :
+       std::vector<Attention>{{"  causal: true\n  lse: true", 2},
+                              {"  causal: true\n  causal_alignment: bottom_right"},
+                              {"  window: [-1, 64]\n  layout: BSHD"}}) {
+    TaskBench place = on_l4(problem);
+    accept(place, kMma, {{R"("always")", R"("by_sum")"}});
+    TaskBench copied = on_h100_mma(problem);
+    accept(copied, kApart, {{R"("threshold")", R"("by_sum")"}});
+    accept(copied, kApart,
+           {{R"("threshold")", R"("by_sum")"},
+            {R"("apart")", R"("among")"},
+            {R"("STAGES":2)", R"("STAGES":1)"}});
+  }
+}
+
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
     TaskBench place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
@@ -268,7 +284,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"first_tile = mask.first_key(first_row) / BLOCK_N",
            "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});
   refuse(window, "mask forgotten at the left end",
-         {{"needs_mask = past_end || past_last || before_first;",
+         {{"return past_end || past_last || before_first;",
            "needs_mask = past_end || past_last;"}});
 
   TaskBench scores =

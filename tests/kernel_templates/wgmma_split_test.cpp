@@ -54,7 +54,7 @@ TEST_CASE("wgmma split: two, four and eight blocks a tile") {
   accept_split(masked, test::replace(config_of(R"("OVERLAP":"none","O_PLACE":"own","SPLIT_KV":4)"),
                                      {{R"("CONSUMERS":1)", R"("CONSUMERS":2)"},
                                       {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
-                                      {R"("always")", R"("threshold")"},
+                                      {R"("always")", R"("by_sum")"},
                                       {R"("PING_PONG":false)", R"("PING_PONG":true)"}}));
   accept_split(masked, config_of(R"("OVERLAP":"chained","O_PLACE":"over_q","SPLIT_KV":8)"));
 }

@@ -63,6 +63,19 @@ TEST_CASE("wgmma: variants that use its parts together are accepted") {
                             {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"}});
 }
 
+TEST_CASE("wgmma: maxima only where the sums ask for them") {
+  accept_variant(plain(), {{R"("always")", R"("by_sum")"}});
+  accept_variant(causal(), {{R"("ahead")", R"("none")"},
+                            {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                            {R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                            {R"("always")", R"("by_sum")"}});
+  accept_variant(causal(), {{R"("CARRY":false)", R"("CARRY":true)"},
+                            {R"("over_q")", R"("own")"},
+                            {R"("CLUSTER":1)", R"("CLUSTER":2)"},
+                            {R"("always")", R"("by_sum")"}});
+  accept_variant(causal(), {{R"("ahead")", R"("chained")"}, {R"("always")", R"("by_sum")"}});
+}
+
 TEST_CASE("wgmma: D = 128 and products in turns") {
   TaskBench place = bench_of({.head_dim = 128, .causal = true});
   accept_variant(place, {{R"("ahead")", R"("chained")"},
@@ -77,11 +90,13 @@ TEST_CASE("wgmma: D = 128 and products in turns") {
 TEST_CASE("wgmma: zeros of a tile without keys do not meet the next tile's Q") {
   TaskBench place = bench_of({.bottom_right = true});
   for (const char* overlap : {R"("none")", R"("ahead")"})
-    accept_variant(place,
-                   {{R"("ahead")", overlap},
-                    {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
-                    {R"("Q_STAGES":1)", R"("Q_STAGES":2)"}},
-                   "ragged");
+    for (const char* rescale : {R"("always")", R"("by_sum")"})
+      accept_variant(place,
+                     {{R"("ahead")", overlap},
+                      {R"("CONSUMERS":2)", R"("CONSUMERS":1)"},
+                      {R"("Q_STAGES":1)", R"("Q_STAGES":2)"},
+                      {R"("always")", rescale}},
+                     "ragged");
 }
 
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 
 ROW, LEFT, RIGHT, TOP, BOTTOM, PLOT = 18, 178, 16, 44, 42, 526  # pixels
 TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
-COLORS = ("#1f6fb4", "#c2452d", "#5b8c3e")  # of the series; the first is filled
+COLORS = ("#1f6fb4", "#c2452d", "#5b8c3e", "#8a5fb0")  # of the series; the first is filled
 
 
 def ticks(x):

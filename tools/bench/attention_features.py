@@ -159,7 +159,7 @@ class Case:
 def compiled(case, template, config, target):
     """(manifest, config, machine code)"""
     import yaml
-    from gpu_kernel import ROOT, Scope, compile_cubin, target_facts
+    from gpu_kernel import ROOT, Scope, compile_cubin, own_arch, target_facts
 
     folder = f"{ROOT}/kernel_templates"
     with open(f"{folder}/attention/{template}.yaml") as file:
@@ -171,7 +171,7 @@ def compiled(case, template, config, target):
     genes = manifest.get("optional", {}) | config
     defines = case.defines() | {name: int(value) if isinstance(value, bool) else value for name, value in genes.items()}
     folders = [f"{folder}/include", f"{folder}/attention"]
-    cubin, _ = compile_cubin(f"{folder}/attention/{manifest['source']}", defines.items(), folders, manifest.get("arch"))
+    cubin, _ = compile_cubin(f"{folder}/attention/{manifest['source']}", defines.items(), folders, own_arch(manifest))
     return manifest, config, cubin
 
 

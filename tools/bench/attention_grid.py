@@ -4,8 +4,9 @@
 A file of candidates gives configs, each for the head dimension and causality it is meant for. In each cell all
 that fit are checked against a float64 truth on small ragged shapes and screened; the fastest then races all
 backends: graphs of launches that last equally long, replayed in randomized blocks with each contestant once, so that clock,
-temperature and power meet all alike. The race is timed anew, apart from the screening. Then the winner and the best
-backend run alone for --sustain seconds each, in turn, and the second half of that counts.
+temperature and power meet all alike. The race is timed anew, apart from the screening. Then the winner and its nearest
+rivals run alone for --sustain seconds each, in turn, and the second half of that counts; the clock there gives what the
+tensor cores, the exponentials and the memory would take alone.
 
   tools/bench/attention_grid.py candidates.json --suite grid --out results.json  (needs PyTorch, nvcc, a GPU)
 
@@ -14,8 +15,9 @@ the same values in fp16, and the fastest of --against, a file of candidates for 
 float64 of a few heads: of the winner, of the fp16 one, and of the same steps done by PyTorch (P rounded to e4m3, sums in
 float32).
 
-With --flex FlexAttention races too. It is no backend of SDPA's: `best_backend` and `speedup` are as without it, `speedup_flex`
-and `speedup_flash` (SDPA's FlashAttention-2) stand beside them.
+With --fa4 FlashAttention-4 is one more backend, where its wheels are. With --flex FlexAttention races too, but
+`best_backend` and `speedup` are as without it; `speedup_flex`, `speedup_fa4` and `speedup_flash` (SDPA's FlashAttention-2)
+stand beside them.
 
 A candidate: {"template": "wgmma", "D": [64], "causal": [false], "config": {...}}; "L": [...] where it is for some
 lengths only.
@@ -35,8 +37,9 @@ import torch
 import yaml
 
 from attention_cells import flop, geomean, name_of, suites
-from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, plain_attention, spilled_bytes, target_facts
-from racing import BACKENDS, REPLAY_US, Graph, backend_call, flex_call, interval, race, relative_error, software
+from gpu_kernel import PLAIN_DEFINES, ROOT, Kernel, Scope, compile_cubin, own_arch, plain_attention, spilled_bytes, target_facts
+from racing import BACKENDS, REPLAY_US, Graph, SmClock, backend_call, copy_bandwidth, fa4_call, flex_call, interval, race
+from racing import relative_error, software
 
 RAGGED = [(2, 3, 333, 257), (1, 2, 129, 700), (1, 1, 1, 1), (3, 2, 192, 256)]  # B, H, Lq, Lk
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
@@ -137,7 +140,7 @@ class Candidate:
         try:
             self.cubin, log = compile_cubin(
                 f"{folder}/attention/{self.manifest['source']}", defines.items(),
-                [f"{folder}/include", f"{folder}/attention"], self.manifest.get("arch"),
+                [f"{folder}/include", f"{folder}/attention"], own_arch(self.manifest),
             )  # fmt: skip
         except RuntimeError as error:
             self.refusal = str(error)
@@ -213,10 +216,10 @@ def errors_at(problem, outputs):
     return results
 
 
-def flex_graph(problem, c, flash, limit):
-    """Races if it compiles, and if it gives what SDPA's `flash` does."""
+def optional_graph(name, make_call, problem, c, flash, limit):
+    """FlexAttention and FlashAttention-4 race if they compile, and if they give what SDPA's `flash` does."""
     try:
-        graph = Graph(flex_call(*problem.real, c["causal"]))
+        graph = Graph(make_call(*problem.real, c["causal"]))
         for each in (graph, flash):
             each.time_us()  # a result is there once its graph has run
         error = relative_error(graph.result, flash.result.double())
@@ -225,8 +228,22 @@ def flex_graph(problem, c, flash, limit):
         reason = f"it is {error:.2e} off SDPA's"
     except Exception as error:  # a compiler's failures have no one type
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    say(f"no FlexAttention at {name_of(c)}: {reason}")
+    say(f"no {name} at {name_of(c)}: {reason}")
     return None
+
+
+def limits_us(c, dtype, mhz, copy):
+    """What the tensor cores, the special function units and the memory of a Hopper GPU would take alone: 4096 flop of the
+    tensor cores (e4m3: 8192) and 16 exponentials a clock and SM, each tensor moved once at the speed of a copy."""
+    clocks = torch.cuda.get_device_properties(0).multi_processor_count * mhz  # a microsecond
+    exponentials = flop(c) / (4 * c["D"])
+    size = 1 if dtype == "e4m3" else 2
+    moved = c["B"] * c["H"] * c["D"] * (c["Lq"] * (size + 2) + 2 * c["L"] * size)
+    return {
+        "tensor": flop(c) / (4096 * 2 / size * clocks),
+        "exponentials": exponentials / (16 * clocks),
+        "memory": moved / copy * 1e6,
+    }
 
 
 def ratio_row(name, rival, own, rng):
@@ -249,9 +266,10 @@ def run_cell(c, candidates, rivals, args, rng):
             results[name] = graphs[name].result
         except RuntimeError:
             continue
-    if args.flex:
-        flex = flex_graph(plain, c, graphs["sdpa flash"], WORST["fp16" if e4m3 else args.dtype])
-        graphs |= {"flex": flex} if flex else {}
+    for name, make_call, wanted in (("flex", flex_call, args.flex), ("fa4", fa4_call, args.fa4)):
+        if wanted:
+            graph = optional_graph(name, make_call, plain, c, graphs["sdpa flash"], WORST["fp16" if e4m3 else args.dtype])
+            graphs |= {name: graph} if graph else {}
     graphs["fa-tune"], entry, screened = fastest(problem, c, candidates, args, rng)
     if rivals:
         graphs["fa-tune fp16"], rival, _ = fastest(plain, c, rivals, args, rng)
@@ -273,15 +291,23 @@ def run_cell(c, candidates, rivals, args, rng):
         row["config_fp16"] = {"template": rival["template"], **rival["config"]}
     backends = {name: us for name, us in row["us"].items() if name not in ("fa-tune", "flex")}
     row["best_backend"] = min(backends, key=backends.get)
-    for figure, rival in (("speedup", row["best_backend"]), ("speedup_flash", "sdpa flash"), ("speedup_flex", "flex")):
+    figures = {"speedup": row["best_backend"], "speedup_flash": "sdpa flash", "speedup_flex": "flex", "speedup_fa4": "fa4"}
+    for figure, rival in figures.items():
         if rival in samples:
             row |= ratio_row(figure, samples[rival], samples["fa-tune"], rng)
     if args.sustain:
-        row["sustained_us"] = {
-            name: graphs[name].sustained_us(args.sustain) for name in (row["best_backend"], "fa-tune")
-        }
+        rivals_again = {name: graphs[name] for name in (row["best_backend"], "sdpa cudnn", "fa4") if name in graphs}
+        row["sustained_us"] = {name: graph.sustained(args.sustain)[0] for name, graph in rivals_again.items()}
+        row["sustained_us"]["fa-tune"], row["sm_mhz"] = graphs["fa-tune"].sustained(args.sustain, args.clock)
+        row["limits_us"] = limits_us(c, args.dtype, row["sm_mhz"], args.copy)
     row["tflops"] = {name: flop(c) / us / 1e6 for name, us in row["us"].items()}
     return row
+
+
+def sustained_ratio(row):
+    """Of the fastest rival there."""
+    times = row["sustained_us"]
+    return min(us for name, us in times.items() if name != "fa-tune") / times["fa-tune"]
 
 
 def line_of(row):
@@ -289,24 +315,25 @@ def line_of(row):
     line = f"D={row['D']:<4}Lq={row['Lq']:<6}L={row['L']:<6}{'causal' if row['causal'] else 'full':<7}"
     line += f"{best:<12}{own[best]:6.0f} TFLOP/s  fa-tune {own['fa-tune']:6.0f}  {row['speedup']:.3f}x"
     line += " [{:.3f}, {:.3f}]".format(*row["speedup_interval"])
-    line += "".join(f"  {name} {row[f'speedup_{name}']:.3f}x" for name in ("flash", "flex") if f"speedup_{name}" in row)
+    line += "".join(f"  {name} {row[f'speedup_{name}']:.3f}x" for name in ("flash", "flex", "fa4") if f"speedup_{name}" in row)
     if "fa-tune fp16" in own:
         line += f"  in fp16 {own['fa-tune fp16']:.0f}, {own['fa-tune'] / own['fa-tune fp16']:.3f}x"
     if "relative_error" in row:
         line += "  errors " + ", ".join(f"{name} {max(e):.2%}" for name, e in row["relative_error"].items())
     if "sustained_us" in row:
-        line += f"  sustained {row['sustained_us'][best] / row['sustained_us']['fa-tune']:.3f}x"
+        limit = max(row["limits_us"], key=row["limits_us"].get)
+        line += f"  sustained {sustained_ratio(row):.3f}x, {row['limits_us'][limit] / row['sustained_us']['fa-tune']:.0%} of {limit}"
     return line
 
 
 def report(rows):
     print(f"geomean {geomean([row['speedup'] for row in rows]):.3f}x, least {min(r['speedup'] for r in rows):.3f}x")
-    for name in ("flash", "flex"):
+    for name in ("flash", "flex", "fa4"):
         ratios = [row[f"speedup_{name}"] for row in rows if f"speedup_{name}" in row]
         if ratios:
             print(f"{name}: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x of {len(ratios)} cells")
     if all("sustained_us" in row for row in rows):
-        ratios = [r["sustained_us"][r["best_backend"]] / r["sustained_us"]["fa-tune"] for r in rows]
+        ratios = [sustained_ratio(row) for row in rows]
         print(f"sustained: geomean {geomean(ratios):.3f}x, least {min(ratios):.3f}x")
 
 
@@ -320,11 +347,13 @@ def main():
     parser.add_argument("--target", default="h100", help="device profile, for what manifests call device.*")
     parser.add_argument("--screen", type=int, default=5, help="blocks of the screening")
     parser.add_argument("--blocks", type=int, default=30, help="blocks of the race")
-    parser.add_argument("--sustain", type=float, default=0, help="seconds alone, for the winner and the best backend")
+    parser.add_argument("--sustain", type=float, default=0, help="seconds alone, for the winner and its nearest rivals")
     parser.add_argument("--flex", action="store_true", help="FlexAttention races too; compiling it takes seconds a cell")
+    parser.add_argument("--fa4", action="store_true", help="FlashAttention-4 races too, as one of the rivals; README.md names its wheels")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", required=True, help="where the JSON goes")
     args = parser.parse_args()
+    args.clock, args.copy = (SmClock(), copy_bandwidth()) if args.sustain else (None, None)
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
     candidates = candidates_of(args.candidates, args.dtype, suites()[args.suite], args)
@@ -345,6 +374,7 @@ def main():
         "dtype": args.dtype,
         "scale_rows": args.scale_rows if args.dtype == "e4m3" else 0,
         "sustain_seconds": args.sustain,
+        "copy_bytes_a_second": args.copy,
         "rows": [],
     }
     for c in cells:

@@ -36,9 +36,13 @@ Made by `tools/bench/attention_page.py` from the JSON files beside it; not to be
 - TFLOP/s count 4 B H Lq L D operations, of a causal cell half. The peak is 989 dense fp16 TFLOP/s (e4m3: 1979), an H100
   SXM's at its boost clock of 1.83 GHz. Under long loads its clock is lower, under short ones up to 1.98 GHz.
 - Ratios are times over fa-tune's: above 1 fa-tune is faster. `x best` is against the fastest of the cell's backends, `x FA2`
-  against FlashAttention-2 (`sdpa flash`), `x flex` against FlexAttention. They are medians over blocks of the race,
-  with 95% bootstrap intervals; `~`: the blocks were not kept, so it is a quotient of medians, and its interval is what
-  the ends of theirs allow. `sustained`: both alone for seconds, a quotient without an interval.
+  against FlashAttention-2 (`sdpa flash`), `x FA4` against FlashAttention-4, `x flex` against FlexAttention. They are
+  medians over blocks of the race, with 95% bootstrap intervals; `~`: the blocks were not kept, so it is a quotient of
+  medians, and its interval is what the ends of theirs allow. `sustained`: each alone for seconds, a quotient without an
+  interval, against the fastest of those that ran so.
+- `of limit`: the longest of what the tensor cores (4096 flop a clock and SM, e4m3 8192), the exponentials (16 a clock and
+  SM) and the memory (each tensor once, as fast as a copy in the same process) would take alone, over the sustained time,
+  at the clock (`MHz`) that the GPU had then.
 - In e4m3 the backends have the same values in fp16, and the best of them may be fa-tune's own fp16 kernel, which races too.
 - `best found`: a template, and a number that stands for the genes in the list below the tables.
 """
@@ -71,7 +75,7 @@ def ratio(row, rival):
     """(times of the rival over ours, low, high, whether it was taken block by block); None if it did not race"""
     if rival not in row["us"]:
         return None
-    for figure, of in (("speedup", row["best_backend"]), ("speedup_flash", "sdpa flash"), ("speedup_flex", "flex")):
+    for figure, of in (("speedup", row["best_backend"]), ("speedup_flash", "sdpa flash"), ("speedup_flex", "flex"), ("speedup_fa4", "fa4")):
         if of == rival and figure in row:
             return (row[figure], *row[f"{figure}_interval"], True)
     (low, high), (own_low, own_high) = row["us_interval"][rival], row["us_interval"][OURS]
@@ -80,7 +84,16 @@ def ratio(row, rival):
 
 def sustained(row):
     times = row.get("sustained_us")
-    return times and times[row["best_backend"]] / times[OURS]
+    return times and min(us for name, us in times.items() if name != OURS) / times[OURS]
+
+
+def limit_text(row):
+    """The nearest physical limit, and how much of the sustained time it is."""
+    limits = row.get("limits_us")
+    if not limits:
+        return None
+    name = max(limits, key=limits.get)
+    return f"{limits[name] / row['sustained_us'][OURS]:.0%} {name}"
 
 
 def us_text(us):
@@ -177,12 +190,15 @@ def section(name, data):
         ("us [95%]", [f"{us_text(row['us'][OURS])} [{', '.join(map(us_text, row['us_interval'][OURS]))}]" for row in rows]),
         ("TFLOP/s", [f"{value:.{0 if value >= 100 else 1}f}" for value in speed]),
         ("of peak", [peak and f"{value / peak:.1%}" for value in speed]),
+        ("of limit", [limit_text(row) for row in rows]),
+        ("MHz", [row.get("sm_mhz") for row in rows]),
     ])  # fmt: skip
     lines += table([
         cells,
         ("best", [short(row["best_backend"]) for row in rows]),
         ("x best [95%]", [ratio_text(ratio(row, row["best_backend"])) for row in rows]),
         ("sustained", [sustained(row) and f"{sustained(row):.3f}" for row in rows]),
+        ("x FA4 [95%]", [ratio_text(ratio(row, "fa4")) for row in rows]),
         ("x FA2 [95%]", [ratio_text(ratio(row, "sdpa flash")) for row in rows]),
         ("x flex [95%]", [ratio_text(ratio(row, "flex")) for row in rows]),
     ])  # fmt: skip
@@ -209,6 +225,7 @@ def main():
         rows = data["rows"]
         ratios = {
             "the best": [ratio(row, row["best_backend"]) for row in rows],
+            "FlashAttention-4": [ratio(row, "fa4") for row in rows],
             "FlashAttention-2": [ratio(row, "sdpa flash") for row in rows],
             "FlexAttention": [ratio(row, "flex") for row in rows],
         }

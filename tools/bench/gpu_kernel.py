@@ -70,6 +70,12 @@ PLAIN_DEFINES = {"KV_GROUP": 1} | dict.fromkeys(
 )
 
 
+def own_arch(manifest):
+    """The architecture that a template is for alone (sm_90a). Others are compiled for the GPU that is here."""
+    arch = manifest.get("arch", "")
+    return arch if arch.endswith("a") else None
+
+
 def compile_cubin(source, defines=(), folders=(), arch=None):
     """(machine code, what ptxas says). `source` is a path."""
     major, minor = torch.cuda.get_device_capability()

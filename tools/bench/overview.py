@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws README's picture: what `evolve` found beside the fastest of PyTorch's backends, by shape.
+"""Draws README's picture: what `evolve` found beside the fastest of PyTorch's backends and FlashAttention-4, by shape.
 
   tools/bench/overview.py [--out FOLDER]    writes light.svg and dark.svg; results/overview if not given
 
@@ -29,10 +29,10 @@ def rows(name):
 
 def panels():
     """Title and cells of each panel, and where the data come from."""
-    race, grid = rows("h100_fp16_evolved.json")
-    small = rows("h100_mma_mission.json")[1] + rows("h100_seven_evolved.json")[1]
+    race, grid = rows("h200_fp16_evolved.json")
+    small = rows("h200_mission_evolved.json")[1] + rows("h200_seven_evolved.json")[1]
     small.sort(key=lambda row: (row["L"], row["B"], row["causal"]))
-    found = [("8 heads, D = 64", small, lambda row: f"{row['B']} x {row['L']}")]
+    found = [("8 heads, D = 64, without FA4", small, lambda row: f"{row['B']} x {row['L']}")]
     for depth in (64, 128):
         cells = sorted((row for row in grid if row["D"] == depth), key=lambda row: (row["L"], row["causal"]))
         title = f"16k keys in all, D = {depth}"
@@ -57,7 +57,7 @@ def picture(theme):
 
     told = []
     end = width - 10
-    out = [text(LEFT, 20, "Attention forward, fp16: how many times as fast as the fastest of PyTorch's backends",
+    out = [text(LEFT, 20, "Attention forward, fp16: how many times as fast as the fastest of PyTorch's backends and FlashAttention-4",
                 theme["ink"], "start", 14, ' font-weight="bold"'),
            text(LEFT, 38, f"{race['device']}, {race['software']}, {race['date']}", theme["ink"], "start")]
     for i, kind in enumerate(("full", "causal")):
@@ -90,7 +90,7 @@ def picture(theme):
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title told" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif">',
-        '<title id="title">The kernels found beside the fastest of PyTorch attention backends</title>',
+        '<title id="title">The kernels found beside the fastest of PyTorch's attention backends and FlashAttention-4</title>',
         f'<desc id="told">{escape("; ".join(told))}</desc>',
         f'<rect width="100%" height="100%" fill="{theme["paper"]}"/>',
     ]

@@ -1,6 +1,8 @@
 """Times contestants against each other on a GPU: graphs of launches, replayed in randomized blocks."""
 
+import ctypes
 import statistics
+import time
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -34,6 +36,46 @@ def flex_call(q, k, v, causal):
     compiled = torch.compile(flex_attention, fullgraph=True, dynamic=False)
     mask = create_block_mask(seen, None, None, q.shape[-2], k.shape[-2], device=q.device) if causal else None
     return lambda: compiled(q, k, v, block_mask=mask)
+
+
+def fa4_call(q, k, v, causal):
+    """FlashAttention-4, where its wheels are installed (README.md here names them). It wants [B, L, H, D], contiguous."""
+    from flash_attn.cute.interface import flash_attn_func
+
+    q, k, v = (tensor.transpose(1, 2).contiguous() for tensor in (q, k, v))
+
+    def call():
+        result = flash_attn_func(q, k, v, causal=causal)
+        return (result[0] if isinstance(result, tuple) else result).transpose(1, 2)
+
+    return call
+
+
+class SmClock:
+    """The clock of the SMs, in MHz, as the driver's library tells it at this moment."""
+
+    def __init__(self):
+        self.nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        self.handle = ctypes.c_void_p()
+        bus = torch.cuda.get_device_properties(0).pci_bus_id
+        domain, device = (getattr(torch.cuda.get_device_properties(0), f"pci_{name}_id") for name in ("domain", "device"))
+        where = f"{domain:08x}:{bus:02x}:{device:02x}.0".encode()
+        if self.nvml.nvmlInit_v2() != 0 or self.nvml.nvmlDeviceGetHandleByPciBusId_v2(where, ctypes.byref(self.handle)) != 0:
+            raise RuntimeError("NVML does not know the GPU")
+
+    def mhz(self):
+        value = ctypes.c_uint()
+        if self.nvml.nvmlDeviceGetClockInfo(self.handle, 1, ctypes.byref(value)) != 0:  # 1: NVML_CLOCK_SM
+            raise RuntimeError("NVML does not tell the clock")
+        return value.value
+
+
+def copy_bandwidth(gigabytes=1):
+    """Bytes read and written a second by a kernel that does nothing else. (A memory copy within a graph is slower.)"""
+    source = torch.zeros(gigabytes * 2**28, dtype=torch.float32, device="cuda")
+    target = torch.empty_like(source)
+    graph = Graph(lambda: torch.neg(source, out=target), launches=4)
+    return 8 * source.numel() / (min(graph.time_us() for _ in range(5)) * 1e-6)
 
 
 # Clock cycles that the GPU is kept busy before a timed replay. Without it the first event passes at once, and what the host takes to
@@ -79,8 +121,8 @@ class Graph:
             end.synchronize()
         return begin.elapsed_time(end) * 1000 / self.launches
 
-    def sustained_us(self, seconds):
-        """The same after so many seconds of replays back to back: the median of their second half."""
+    def sustained(self, seconds, clock=None):
+        """(the same of so many seconds of replays back to back: the median of their second half, what `clock` tells in it)"""
         count = max(4, int(seconds * 1e6 / (self.time_us() * self.launches)))
         events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
         with torch.cuda.stream(self.stream):
@@ -88,10 +130,12 @@ class Graph:
                 event.record(self.stream)
                 self.graph.replay()
             events[-1].record(self.stream)
+        time.sleep(0.75 * seconds)
+        mhz = clock.mhz() if clock else None
         events[-1].synchronize()
         half = events[count // 2 :]
         times = [a.elapsed_time(b) * 1000 / self.launches for a, b in zip(half, half[1:])]
-        return statistics.median(times)
+        return statistics.median(times), mhz
 
 
 def race(graphs, blocks, rng, warm_up=10):

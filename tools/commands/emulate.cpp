@@ -31,6 +31,7 @@ struct EmulateArguments {
   std::vector<std::uint32_t> cluster;
   std::uint32_t shared = 0;
   bool cooperative = false;
+  bool programmatic = false;
   std::vector<std::string> specs;
   std::string checks = "all";
   std::vector<std::string> accepted;
@@ -223,8 +224,9 @@ Job job_of_options(const EmulateArguments& arguments) {
   }
   if (job.source.kernel.empty()) throw UserError("--kernel says which kernel of the file is run");
   if (!has_block) throw UserError("--block says how many threads a block has");
-  job.launch.config = {sizes(arguments.grid), block, cluster, arguments.shared,
-                       arguments.cooperative};
+  job.launch.config = {
+      sizes(arguments.grid), block, cluster, arguments.shared, arguments.cooperative,
+      arguments.programmatic};
   for (const std::string& spec : arguments.specs)
     job.launch.arguments.push_back(lone::parse_argument(spec));
   for (const std::string& text : arguments.dumps) job.targets.insert(dump_target(job.launch, text));
@@ -235,8 +237,8 @@ Job job_of_file(const std::filesystem::path& file, const EmulateArguments& argum
   const lone::SourceFile& source = arguments.source;
   if (!source.kernel.empty() || !source.defines.empty() || !source.include.empty() ||
       !arguments.grid.empty() || !arguments.block.empty() || !arguments.cluster.empty() ||
-      arguments.shared != 0 || arguments.cooperative || !arguments.specs.empty() ||
-      !arguments.dumps.empty())
+      arguments.shared != 0 || arguments.cooperative || arguments.programmatic ||
+      !arguments.specs.empty() || !arguments.dumps.empty())
     throw UserError(
         "a launch file says all of its launch; beside one there are --device, --check, "
         "--accept, --schedules, --schedule, --only, --counters and --line-info");
@@ -292,6 +294,9 @@ void add_emulate(CLI::App& app, Action& action) {
   command->add_option("--shared", arguments->shared, "dynamic shared memory a block, bytes");
   command->add_flag("--cooperative", arguments->cooperative,
                     "all blocks run at once, so that the grid may sync");
+  command->add_flag("--programmatic", arguments->programmatic,
+                    "it begins before the kernel in front of it has ended: accesses to global "
+                    "memory before griddepcontrol.wait are told");
   command
       ->add_option("--arg", arguments->specs,
                    "an argument, in order: f32[1024]=normal:7, out:u32[256], i32=5, ...")

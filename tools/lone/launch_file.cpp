@@ -27,7 +27,7 @@ class LaunchReader {
 
   LaunchFile run() {
     root_.check_keys("launch", {"file", "kernel", "device", "grid", "block", "cluster", "shared",
-                                "cooperative", "accept", "buffers", "args"});
+                                "cooperative", "programmatic", "accept", "buffers", "args"});
     result_.source.file = beside(root_.at("file"), "file");
     result_.source.kernel = text_or_nothing(root_, "kernel");
     result_.device = text_or_nothing(root_, "device");
@@ -101,6 +101,8 @@ class LaunchReader {
           static_cast<std::uint32_t>(shared->integer("shared", 0, 1 << 30));
     if (const YamlNode* cooperative = root_.find("cooperative"))
       config.cooperative = cooperative->boolean("cooperative");
+    if (const YamlNode* programmatic = root_.find("programmatic"))
+      config.programmatic = programmatic->boolean("programmatic");
     return config;
   }
 

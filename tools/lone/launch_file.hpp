@@ -22,6 +22,7 @@ inline constexpr std::string_view kUnfencedMbarriers = "unfenced_mbarriers";
 //    "device": "a100",                    a device profile
 //    "accept": ["unfenced_mbarriers"],    what is no finding: as --accept
 //    "grid": [4], "block": [128], "cluster": [1], "shared": 0, "cooperative": false,
+//    "programmatic": false,
 //    "buffers": {
 //      "x":   {"dtype": "f32", "shape": [1000], "fill": "normal:1"},     as in argument_spec.hpp
 //      "y":   {"dtype": "f32", "shape": [1000], "fill": "file:y.npy", "save": "y_after.npy"},

@@ -11,6 +11,7 @@
 #include "engine/device/cuda/cuda_context.hpp"
 #include "engine/device/cuda/cuda_launch.hpp"
 #include "engine/device/cuda/cuda_timing.hpp"
+#include "engine/device/cuda/late_copy.hpp"
 #include "engine/device/cuda/staging.hpp"
 #include "engine/util/bytes.hpp"
 #include "engine/util/error.hpp"
@@ -194,8 +195,7 @@ class CudaDevice : public device::Device {
       if (auto sent = change(restore); !sent) return sent;
       if (auto sent = prepared.enqueue(); !sent) return sent;
     }
-    for (const device::BufferCopy& each : copies)
-      if (auto sent = copy(each); !sent) return sent;
+    if (auto sent = exchange(copies, prepared.programmatic()); !sent) return sent;
     if (auto sent = fill_constants(image, launch); !sent) return sent;
     if (auto sent = prepared.enqueue(); !sent) return sent;
     return context_.synchronize(prepared.doing());
@@ -252,6 +252,12 @@ class CudaDevice : public device::Device {
       }
       return {};
     }
+    bool programmatic() const {
+      return std::ranges::any_of(steps_, [](const device::LaunchStep& step) {
+        const auto* kernel = std::get_if<device::KernelStep>(&step);
+        return kernel != nullptr && kernel->config.programmatic;
+      });
+    }
     // A Fault of a kernel is told when all are waited for: of which one, nobody says.
     std::string doing() const {
       std::string names;
@@ -296,6 +302,19 @@ class CudaDevice : public device::Device {
         inside(copy.to, copy.to_offset, copy.bytes),
         inside(copy.from, copy.from_offset, copy.bytes), copy.bytes, context_.stream());
     return context_.check(code, "copy between buffers");
+  }
+  std::expected<void, device::Fault> exchange(std::span<const device::BufferCopy> copies,
+                                              bool late) {
+    if (late)
+      if (auto ready = late_copy_.prepare(context_); !ready) return ready;
+    for (const device::BufferCopy& each : copies) {
+      auto sent =
+          late ? late_copy_.enqueue(context_, inside(each.from, each.from_offset, each.bytes),
+                                    inside(each.to, each.to_offset, each.bytes), each.bytes)
+               : copy(each);
+      if (!sent) return sent;
+    }
+    return {};
   }
   std::expected<void, device::Fault> change(const device::BufferChanges& changes) {
     for (const device::BufferFill& each : changes.fills)
@@ -359,6 +378,7 @@ class CudaDevice : public device::Device {
   GpuWatch watch_;
   L2Flush flush_;
   Lead lead_;
+  LateCopy late_copy_;
   Staging staging_;
   std::uint64_t last_handle_ = 0;
   std::unordered_map<device::KernelHandle, LoadedImage> kernels_;

@@ -134,6 +134,11 @@ PreparedLaunch::PreparedLaunch(LoadedKernel& kernel, const LaunchConfig& config,
     cooperative.id = kLaunchCooperative;
     cooperative.value.cooperative = 1;
   }
+  if (config.programmatic) {
+    LaunchAttribute& programmatic = attributes_[settings_.attribute_count++];
+    programmatic.id = kLaunchProgrammatic;
+    programmatic.value.programmatic = 1;
+  }
   if (settings_.attribute_count > 0) settings_.attributes = attributes_.data();
 }
 

@@ -54,7 +54,7 @@ class PreparedLaunch {
   LoadedKernel& kernel_;
   std::vector<std::vector<std::byte>> values_;
   std::vector<void*> parameters_;
-  std::array<LaunchAttribute, 2> attributes_;
+  std::array<LaunchAttribute, 3> attributes_;
   LaunchSettings settings_;
   std::uint64_t cluster_blocks_ = 1;
   bool cooperative_ = false;

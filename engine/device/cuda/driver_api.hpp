@@ -47,6 +47,7 @@ inline constexpr int kJitErrorLogBufferSize = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kLaunchCooperative = 2;
+inline constexpr int kLaunchProgrammatic = 6;  // ..._PROGRAMMATIC_STREAM_SERIALIZATION
 inline constexpr int kLaunchClusterDimension = 4;
 inline constexpr unsigned kEventDefault = 0;
 
@@ -68,7 +69,7 @@ struct DevResource {
 };
 
 // CUlaunchAttribute: the value is a union of 64 bytes, of which a cluster takes the first twelve,
-// and the cooperative launch, yes or no, the first four.
+// and the cooperative and the programmatic launch, yes or no, the first four.
 struct LaunchAttribute {
   int id = 0;
   char pad[4] = {};
@@ -76,6 +77,7 @@ struct LaunchAttribute {
     char bytes[64];
     std::uint32_t cluster[3];
     int cooperative;
+    int programmatic;
   } value = {};
 };
 

@@ -39,7 +39,7 @@ std::expected<void, Fault> check_cluster(const DeviceProfile& profile,
 
 emulator::LaunchConfig to_emulator(const LaunchConfig& config) {
   return {to_emulator(config.grid), to_emulator(config.block), to_emulator(config.cluster),
-          config.dynamic_shared_bytes, config.cooperative};
+          config.dynamic_shared_bytes, config.cooperative, config.programmatic};
 }
 
 emulator::KernelResources to_emulator(const KernelResources& resources) {

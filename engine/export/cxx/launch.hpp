@@ -35,7 +35,8 @@ struct Step {
   unsigned char value;
   int entry;
   unsigned grid[3], block[3], cluster[3], shared;
-  bool cooperative;  // all blocks run at once
+  bool cooperative;   // all blocks run at once
+  bool programmatic;  // begins before the kernel in front of it has ended
   const Argument* arguments;
   int argument_count;
   const Map* maps;
@@ -246,7 +247,7 @@ inline CUresult start(const Step& step, const Map* step_maps, CUfunction functio
     parameters[i] = &maps[argument.index];
   }
   if (code != CUDA_SUCCESS) return code;
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[3] = {};
   CUlaunchConfig config{};
   config.attrs = attributes;
   if (blocks_of_cluster(step) > 1) {
@@ -260,6 +261,11 @@ inline CUresult start(const Step& step, const Map* step_maps, CUfunction functio
     CUlaunchAttribute& cooperative = attributes[config.numAttrs++];
     cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     cooperative.value.cooperative = 1;
+  }
+  if (step.programmatic) {
+    CUlaunchAttribute& programmatic = attributes[config.numAttrs++];
+    programmatic.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    programmatic.value.programmaticStreamSerializationAllowed = 1;
   }
   config.gridDimX = step.grid[0];
   config.gridDimY = step.grid[1];

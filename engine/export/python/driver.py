@@ -33,6 +33,7 @@ _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 _CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+_PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 _ALIGNMENT = 16  # bytes: what copies of 16 bytes and tensor maps ask of an address
 _ROOM_ALIGNMENT = 256  # bytes: of workspaces, as cuMemAlloc's
@@ -228,7 +229,10 @@ class _Launch:
         if step.get("cooperative"):
             attributes.append(_Attribute(_COOPERATIVE))
             attributes[-1].value[0] = 1
-        self.attributes = (_Attribute * 2)(*attributes)
+        if step.get("programmatic"):
+            attributes.append(_Attribute(_PROGRAMMATIC))
+            attributes[-1].value[0] = 1
+        self.attributes = (_Attribute * 3)(*attributes)
         self.config = _LaunchConfig()
         self.config.sizes[:] = [*step["grid"], *step["block"], step["shared"]]
         self.config.stream = stream

@@ -96,6 +96,8 @@ LaunchConfig geometry(const auto& kernel, const Subject& subject) {
         static_cast<std::uint32_t>(evaluate(shared.front(), "shared", 0, kMaxShared, subject));
   if (!kernel.cooperative.empty())
     launch.cooperative = kernel.cooperative.front().evaluate_bool(subject.scope);
+  if (!kernel.programmatic.empty())
+    launch.programmatic = kernel.programmatic.front().evaluate_bool(subject.scope);
   return launch;
 }
 
@@ -222,6 +224,7 @@ std::vector<const expression::Expression*> Template::launch_expressions() const 
     add(kernel->cluster);
     add(kernel->shared);
     add(kernel->cooperative);
+    add(kernel->programmatic);
     for (const Map& map : kernel->maps) {
       add(map.box);
       for (const Axis& axis : map.axes) add(axis.by);

@@ -69,6 +69,8 @@ Template::Kernel Template::read_kernel(const YamlNode& node) {
     kernel.shared.push_back(expression_of(*shared, "shared"));
   if (const YamlNode* whole = launch.find("cooperative"))
     kernel.cooperative.push_back(expression_of(*whole, "cooperative"));
+  if (const YamlNode* early = launch.find("programmatic"))
+    kernel.programmatic.push_back(expression_of(*early, "programmatic"));
   return kernel;
 }
 

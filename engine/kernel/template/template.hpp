@@ -126,6 +126,8 @@ struct Source {
 // grid and block take one to three
 // sizes; `launch` may have `cluster: [x, y, z]` beside them. What is not given is 1, or 0 bytes.
 // `cooperative: true` is for kernels that let the grid sync: all blocks must fit on the device.
+// `programmatic: true` (sm_90 on) is for kernels that begin before the one in front of them has
+// ended, and run griddepcontrol.wait before they touch global memory.
 class Template {
  public:
   // Throws UserError with file, line and column.
@@ -264,9 +266,10 @@ class Template {
     std::vector<Map> maps;
     std::vector<expression::Expression> grid;
     std::vector<expression::Expression> block;
-    std::vector<expression::Expression> cluster;      // none: 1 x 1 x 1
-    std::vector<expression::Expression> shared;       // one, or none for 0 bytes
-    std::vector<expression::Expression> cooperative;  // one, or none for no
+    std::vector<expression::Expression> cluster;       // none: 1 x 1 x 1
+    std::vector<expression::Expression> shared;        // one, or none for 0 bytes
+    std::vector<expression::Expression> cooperative;   // one, or none for no
+    std::vector<expression::Expression> programmatic;  // the same
   };
   struct Step {
     std::optional<expression::Expression> when;  // nothing: always

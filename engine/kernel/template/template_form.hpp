@@ -14,7 +14,9 @@ inline constexpr std::array kLaunchKeys = {
     YamlKey{"block", &kSizes, true, "threads along x, y, z"},
     YamlKey{"cluster", &kSizes, false, "blocks of a cluster"},
     YamlKey{"shared", &kText, false, "bytes of dynamic shared memory"},
-    YamlKey{"cooperative", &kText, false, "whether all blocks meet (grid sync)"}};
+    YamlKey{"cooperative", &kText, false, "whether all blocks meet (grid sync)"},
+    YamlKey{"programmatic", &kText, false,
+            "whether it begins before the kernel in front of it has ended"}};
 inline constexpr YamlForm kLaunch{.kind = Kind::map, .keys = kLaunchKeys};
 
 inline constexpr std::array kConditionalKeys = {

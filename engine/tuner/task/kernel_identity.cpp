@@ -22,6 +22,7 @@ void KernelIdentity::add_kernel(std::string_view code, const auto& planned) {
                  text_of(launch.grid), text_of(launch.block), text_of(launch.cluster),
                  launch.dynamic_shared_bytes, fmt::join(planned.arguments, ","));
   if (launch.cooperative) text_ += "cooperative\n";
+  if (launch.programmatic) text_ += "programmatic\n";
   for (const MappedTensor& map : planned.maps) {
     fmt::format_to(end, "map {} of {} box {} swizzle {} axes", map.argument, map.tensor,
                    fmt::join(map.box, "x"), map.swizzle_bytes);

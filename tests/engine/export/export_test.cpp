@@ -149,6 +149,18 @@ TEST_CASE("export: a cooperative launch is one wherever it goes") {
   CHECK(is_python(folder, torch_module(package), "_CALLS[0]['steps'][0]['cooperative'] is True"));
 }
 
+TEST_CASE("export: a programmatic launch is one wherever it goes") {
+  Package package = some_package();
+  CHECK_FALSE(call_json(package, package.calls[0]).contains("programmatic"));
+  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, false, "));
+  package.calls[0].launch.programmatic = true;
+  CHECK(call_json(package, package.calls[0])["programmatic"] == true);
+  CHECK(has(cxx_header(package), "{2, 1, 1}, 512, false, true, "));
+  CHECK(has(ptx_text(package), "\"programmatic\": true"));
+  const ScratchFolder folder;
+  CHECK(is_python(folder, torch_module(package), "_CALLS[0]['steps'][0]['programmatic'] is True"));
+}
+
 TEST_CASE("export: a call in figures") {
   const Package package = some_package();
   const auto json = call_json(package, package.calls[0]);

@@ -11,7 +11,7 @@ from .errors import MachineError
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _NON_PORTABLE_CLUSTER = 14
-_COOPERATIVE, _CLUSTER_DIMENSION = 2, 4  # CU_LAUNCH_ATTRIBUTE_...
+_COOPERATIVE, _CLUSTER_DIMENSION, _PROGRAMMATIC = 2, 4, 6  # CU_LAUNCH_ATTRIBUTE_...
 # CUtensorMapDataType; those of one byte are taken as u8.
 _MAP_TYPES = {"u8": 0, "i8": 0, "e4m3": 0, "e5m2": 0, "bool": 0, "u16": 1, "i16": 1, "u32": 2}
 _MAP_TYPES.update({"i32": 3, "u64": 4, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9})
@@ -212,6 +212,9 @@ class CompiledKernel:
             attributes[-1].value[:3] = self.call["cluster"]
         if self.call.get("cooperative"):
             attributes.append(_Attribute(_COOPERATIVE))
+            attributes[-1].value[0] = 1
+        if self.call.get("programmatic"):
+            attributes.append(_Attribute(_PROGRAMMATIC))
             attributes[-1].value[0] = 1
         sizes = (*self.call["grid"], *self.call["block"], self.call["shared"])
         config = _LaunchConfig((ctypes.c_uint * 7)(*sizes), stream)

@@ -46,6 +46,7 @@ class Launch:
         self.cluster: Tuple[int, ...] = (1,)
         self.shared = 0
         self.cooperative = False
+        self.programmatic = False
         self.accept: List[str] = []
         self.args: List[Any] = []
         self.memories: Dict[str, Memory] = {}
@@ -90,6 +91,7 @@ class Launch:
             "cluster": list(self.cluster),
             "shared": self.shared,
             "cooperative": self.cooperative,
+            "programmatic": self.programmatic,
             "buffers": buffers,
             "args": self.args,
         }

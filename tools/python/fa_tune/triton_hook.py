@@ -171,6 +171,7 @@ class Launches:
         # Triton makes mbarriers known to copies by bar.sync alone, which the ISA does not promise.
         launch.accept = ["unfenced_mbarriers"] if "mbarrier.init" in launch.ptx else []
         launch.shared, launch.cooperative = meta.shared, bool(meta.launch_cooperative_grid)
+        launch.programmatic = bool(getattr(meta, "launch_pdl", False))
         if 0 in launch.grid:
             return
         _Arguments(self, launch, meta).add_all(kernel.src.signature, args)

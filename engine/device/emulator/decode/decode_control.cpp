@@ -181,7 +181,12 @@ bool Decoder::hint() {
     want_operands(2, 2);
     if (operand(0).kind != Operand::Kind::address) malformed("an address in [ ] is expected");
   }
-  if (root() == "griddepcontrol" && !has("wait") && !has("launch_dependents")) return false;
+  if (root() == "griddepcontrol") {
+    const bool waits = has("wait");
+    if (!waits && !has("launch_dependents")) return false;
+    emit(Kind::lanes, Pipe::control, waits ? run_wait_dependencies : run_nothing);
+    return true;
+  }
   if (root() == "nanosleep") {
     if (last_type() != Type::u32) return false;
     emit(Kind::wait, Pipe::control, run_yield);

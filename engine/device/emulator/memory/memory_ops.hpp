@@ -12,6 +12,8 @@ void run_store(LaneFile& lanes, const Op& op, std::uint32_t mask);
 // made: fence.mbarrier_init; other: what it orders is not looked at.
 enum class FenceKind : std::uint8_t { memory, proxy, made, other };
 void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask);
+// griddepcontrol.wait
+void run_wait_dependencies(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_clock(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_isspacep(LaneFile& lanes, const Op& op, std::uint32_t mask);
 void run_nothing(LaneFile& lanes, const Op& op, std::uint32_t mask);

@@ -47,6 +47,7 @@ Sanitizer::Sanitizer(const LaunchContext& context, std::uint32_t ctas)
       warps_a_cta_(warps_of(context)),
       clocks_(ctas * warps_of(context)),
       copies_(ctas * warps_of(context)),
+      waited_(ctas * warps_of(context)),
       barriers_(ctas),
       global_(*context.between_blocks) {
   for (auto& warps : grouped_) {
@@ -75,6 +76,7 @@ void Sanitizer::start(std::uint64_t index) {
   stored_undefined_.clear();
   for (auto& barriers : barriers_) barriers.fill({});
   for (PendingCopies& copies : copies_) copies.clear();
+  waited_.assign(waited_.size(), {});
   for (auto& warps : grouped_) {
     for (Grouped& grouped : warps) grouped.parts.clear();
   }
@@ -198,6 +200,7 @@ bool Sanitizer::access_local(const Current& at) {
 }
 
 bool Sanitizer::access_global(const Current& at) {
+  if (!after_dependencies(at)) return false;
   if (checks_.races && at.access->strong()) synchronize(at, true);
   current_ = at;
   if (reads_inputs(at)) return true;

@@ -104,6 +104,8 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   void fence(const Warp& warp, std::uint32_t lanes, MemoryScope scope);
   // fence.proxy.async
   void fence_proxy(const Warp& warp, std::uint32_t lanes, ProxySpace space);
+  // griddepcontrol.wait
+  void wait_dependencies(const Warp& warp, std::uint32_t lanes);
   // fence.mbarrier_init
   void fence_made(const Warp& warp, std::uint32_t lanes);
   // Lanes of the warp exit. False after a report.
@@ -157,6 +159,9 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   bool access_shared(const Current& at);
   bool access_local(const Current& at);
   bool access_global(const Current& at);
+  // Whether it comes after the grids before, as in a programmatic launch it has to. False after a
+  // report.
+  bool after_dependencies(const Current& at);
   bool reads_inputs(const Current& at);
   const Allocation* allocation_at(std::uint64_t address);
   bool check_global(const Current& at, int lane, std::uint64_t address);
@@ -239,10 +244,16 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   std::unordered_map<std::uint64_t, std::uint16_t> stored_undefined_;
 
   VectorClocks clocks_;
-  std::vector<SharedShadow> cells_;                         // a CTA
-  std::vector<InitShadow> shared_written_;                  // a CTA
-  std::vector<InitShadow> local_written_;                   // a warp
-  std::vector<PendingCopies> copies_;                       // a warp
+  std::vector<SharedShadow> cells_;         // a CTA
+  std::vector<InitShadow> shared_written_;  // a CTA
+  std::vector<InitShadow> local_written_;   // a warp
+  std::vector<PendingCopies> copies_;       // a warp
+  // Programmatic launches: lanes of each warp that have run griddepcontrol.wait, and when.
+  struct Waited {
+    std::uint32_t lanes = 0;
+    std::uint32_t time = 0;  // of the last
+  };
+  std::vector<Waited> waited_;
   std::vector<std::array<Clock, kBarriersACta>> barriers_;  // a CTA
   std::unordered_map<const std::byte*, PhaseClocks> mbarriers_;
   Clock cluster_coming_;

@@ -73,6 +73,7 @@ bool Sanitizer::async_shared(Warp& warp, const Op& op, int lane, std::uint32_t l
 bool Sanitizer::async_global(Warp& warp, const Op& op, int lane, const CompletionToken& completion,
                              std::uint64_t address, std::uint32_t bytes, const Access& access) {
   const Current at{&warp, &op, &access, nullptr, 1U << lane, nullptr, true, completion};
+  if (!after_dependencies(at)) return false;
   const std::uint64_t end = address + bytes;
   while (address < end) {
     const auto step =

@@ -1,7 +1,11 @@
+#include <bit>
+
+#include <fmt/format.h>
+
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
-// Races in global memory.
+// Races in global memory: with others of the grid, and with the grids before it.
 
 namespace fa_tune::emulator {
 
@@ -56,6 +60,33 @@ bool Sanitizer::ordered(const GlobalStamp& before, std::uint32_t before_lane,
   constexpr auto kGlobal = static_cast<std::size_t>(ProxySpace::global);
   return view.all_know(current_.mask,
                        [&](const Clock& clock) { return covers(clock.proxied[kGlobal]); });
+}
+
+void Sanitizer::wait_dependencies(const Warp& warp, std::uint32_t lanes) {
+  Waited& waited = waited_[number(warp)];
+  waited.lanes |= lanes;
+  waited.time = clocks_.time(number(warp));
+}
+
+// A thread that has not waited itself may rest on another one's wait that it knows to be over.
+bool Sanitizer::after_dependencies(const Current& at) {
+  if (!context_.config.programmatic || !checks_.races) return true;
+  const std::uint32_t rest = at.mask & ~waited_[number(*at.warp)].lanes;
+  if (rest == 0) return true;
+  const WarpView& view = clocks_.view(number(*at.warp));
+  for (std::uint32_t agent = 0; agent < waited_.size(); ++agent) {
+    const Waited& waited = waited_[agent];
+    if (waited.lanes != 0 && view.all_know(rest, [&](const Clock& clock) {
+          return clock.known.here.covers(static_cast<std::uint16_t>(agent), waited.time,
+                                         waited.lanes);
+        }))
+      return true;
+  }
+  at.warp->cta->report(DiagnosticKind::race, *at.warp, *at.op, std::countr_zero(rest),
+                       fmt::format("{} global memory before griddepcontrol.wait: the kernel in "
+                                   "front of a programmatic launch may not have ended",
+                                   at.access->write ? "writes to" : "reads"));
+  return false;
 }
 
 bool Sanitizer::knows_others() const {

@@ -19,6 +19,7 @@ struct LaunchConfig {
   Dim3 cluster;
   std::uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
+  bool programmatic = false;  // begins before the kernel in front of it has ended
 
   // How many clusters the grid has; its sides are multiples of the cluster's.
   std::uint64_t cluster_count() const { return grid.count() / cluster.count(); }

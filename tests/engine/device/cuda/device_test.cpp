@@ -132,6 +132,35 @@ TEST_CASE("inputs are exchanged in the midst of launches, without a wait between
                                          "cuEventQuery"});
 }
 
+TEST_CASE("before a programmatic launch inputs are exchanged by a kernel that lets it begin") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = scale_kernel();
+  driver->kernels["fa_tune_late_copy"] = {
+      {8, 8, 8}, [](const LaunchSettings&, void** parameters) {
+        std::memcpy(std::bit_cast<void*>(value_at<DevicePointer>(parameters, 1)),
+                    std::bit_cast<void*>(value_at<DevicePointer>(parameters, 0)),
+                    value_at<std::uint64_t>(parameters, 2));
+      }};
+  const auto device = cuda::open_cuda(0);
+  const BufferHandle x = device->allocate(8);
+  const BufferHandle y = device->allocate(8);
+  const BufferHandle other = device->allocate(8);
+  REQUIRE(device->write(x, 0, bytes_of({1, 2})));
+  REQUIRE(device->write(other, 0, bytes_of({3, 4})));
+  Launch launch{*device->load(image_of("scale")), {}, {x, y, scalar(2.0F), scalar(2)}};
+  launch.config.programmatic = true;
+  const std::vector<BufferCopy> copies = {{other, x, 8}};
+  REQUIRE(device->launch_exchanging(launch, 1, {}, copies));
+  CHECK(read_floats(*device, y, 0, 2) == std::vector<float>{6, 8});
+  std::vector<std::string> names;
+  for (const LaunchRecord& each : driver->launches) {
+    names.push_back(each.kernel);
+    CHECK(each.programmatic);
+  }
+  CHECK(names == std::vector<std::string>{"scale", "fa_tune_late_copy", "scale"});
+  CHECK(driver.calls("cuMemcpyDtoDAsync_v2") == 0);
+}
+
 TEST_CASE("what is constant is copied to the module's variable before each launch") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
@@ -219,6 +248,23 @@ TEST_CASE("a cluster is passed on, and a large one is allowed first, once") {
   REQUIRE(device->launch(launch));
   REQUIRE(device->launch(launch));
   CHECK(driver.calls("cuFuncSetAttribute") == 1);
+}
+
+TEST_CASE("a programmatic launch is passed on, in a graph too and with a cluster") {
+  const FakeDriver driver;
+  driver->kernels["scale"] = bare_kernel();
+  const auto device = cuda::open_cuda(0);
+  Launch launch{*device->load(image_of("scale")), {}, {}};
+  REQUIRE(device->launch(launch));
+  CHECK_FALSE(driver->launches.back().programmatic);
+  launch.config.programmatic = true;
+  launch.config.grid = launch.config.cluster = {2, 1, 1};
+  REQUIRE(device->launch(launch));
+  CHECK(driver->launches.back().programmatic);
+  CHECK(driver->launches.back().cluster[0] == 2);
+  REQUIRE(device->time(launch, {}));
+  CHECK(driver->launches.back().programmatic);
+  CHECK(driver->launches.back().captured);
 }
 
 TEST_CASE("a cooperative launch is passed on where all of its blocks fit") {

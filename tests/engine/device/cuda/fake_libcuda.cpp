@@ -231,6 +231,7 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
                             *settings,
                             {1, 1, 1},
                             false,
+                            false,
                             settings->stream->capturing,
                             settings->stream->context->sms};
   for (std::uint32_t i = 0; i < settings->attribute_count; ++i) {
@@ -238,6 +239,8 @@ Result cuLaunchKernelEx(const LaunchSettings* settings, Function function, void*
     if (attribute.id == kLaunchClusterDimension)
       std::copy_n(attribute.value.cluster, 3, record.cluster);
     if (attribute.id == kLaunchCooperative) record.cooperative = attribute.value.cooperative != 0;
+    if (attribute.id == kLaunchProgrammatic)
+      record.programmatic = attribute.value.programmatic != 0;
   }
   s.launches.push_back(record);
   const auto& sizes = s.kernels.at(function->name).parameter_sizes;

@@ -31,6 +31,7 @@ struct LaunchRecord {
   LaunchSettings settings;
   std::uint32_t cluster[3] = {1, 1, 1};
   bool cooperative = false;
+  bool programmatic = false;
   bool captured = false;
   int sms = 0;  // of the green context that its stream was made in; 0: all
 };

@@ -76,16 +76,18 @@ TEST_CASE("task check: textures are refused by name, and a grid that syncs is as
   CHECK(found.warnings.empty());
 }
 
-TEST_CASE("a launch is cooperative where the manifest says so, which is another identity") {
+TEST_CASE("a launch is cooperative, or programmatic, where the manifest says so") {
   const CustomSpace place;
   const TuningTask task =
-      place.task({{"block: [BLOCK]}", "block: [BLOCK], cooperative: \"PER > 1\"}"}});
+      place.task({{"block: [BLOCK]}",
+                   "block: [BLOCK], cooperative: \"PER > 1\", programmatic: \"PER == 1\"}"}});
   int together = 0;
   for (std::uint64_t i = 0; i < task.space.count(); ++i) {
     const Config config = task.space.at(i);
     const auto planned = task.template_of(config).plan(config, task.scope(task.problem->shape()));
     REQUIRE(planned);
     CHECK(planned->config.cooperative == (std::get<std::int64_t>(*config.find("PER")) > 1));
+    CHECK(planned->config.programmatic == !planned->config.cooperative);
     together += planned->config.cooperative ? 1 : 0;
   }
   CHECK(together > 0);
