@@ -2,11 +2,11 @@
 //
 //   bench_strategy_speed SPACE [GENERATION AHEAD [TRIALS [SEED]]]
 //
-// A line for each part of the search: milliseconds a trial by the clock and of the process's
-// threads, and a hash of all that was asked for so far, which says whether two programs search
-// alike. Without GENERATION and AHEAD it is a search with 1,536 trials under way. Times are made up:
-// each value of a gene, and of each gene beside the next one, has a share in them, and one config in
-// eight fails because of two values.
+// A line for each part of the search: milliseconds a trial, by the clock and of processors, and a
+// hash of all that was asked for so far, which says whether two programs search alike. Without
+// GENERATION and AHEAD it is a search with 1,536 trials under way. Times are made up: each value of
+// a gene, and of each gene beside the next one, has a share in them, and one config in eight fails
+// because of two values.
 
 #include <cmath>
 #include <cstdint>

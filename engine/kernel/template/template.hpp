@@ -309,9 +309,9 @@ class Template {
 };
 
 // All names a manifest's expression may use for one config: its parameters, constants, the optional
-// parameters that the config leaves out, and the derived values, computed in order when this is made.
-// A derived value that mentions a name without a value has none itself. `config`, `constants` and
-// `optional` must outlive this.
+// parameters that the config leaves out, and the derived values, computed in order when this is
+// made. A derived value that mentions a name without a value has none itself. `config`, `constants`
+// and `optional` must outlive this.
 class DerivedScope {
  public:
   // Throws UserError where an expression cannot be evaluated.

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <numbers>
 
-// Compiled for any processor and for AVX2, FA_ARITHMETIC being the namespace. So it must not include
-// what has inline functions: one compiled for AVX2 could be taken by the linker for all.
+// Compiled for any processor and for AVX2, FA_ARITHMETIC being the namespace. So it must not
+// include what has inline functions: one compiled for AVX2 could be taken by the linker for all.
 #ifndef FA_ARITHMETIC
 #error "FA_ARITHMETIC names the variant: plain or avx2"
 #endif

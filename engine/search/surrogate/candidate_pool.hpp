@@ -72,7 +72,7 @@ class CandidatePool {
   space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::vector<Standing> standings_;  // of the entries
-  // Of equal ones the first entry stands first. Ranks that hold no more are dropped as they are met.
+  // Of equal ones the first entry stands first. A rank that holds no more goes when it is met.
   std::priority_queue<Rank> ranks_;
 };
 

@@ -174,8 +174,8 @@ void SearchLoop::take_proposals(std::vector<search::Proposal> proposals) {
   generations_.push_back(proposals.size());
   std::uint64_t number = asked_;
   asked_ += proposals.size();
-  // The strategy goes on while these are prepared. What is still to be asked for comes first, told or
-  // not: that must not depend on what is recorded by now.
+  // The strategy goes on while these are prepared. What is still to be asked for comes first, told
+  // or not: that must not depend on what is recorded by now.
   if (parts_.proposer == nullptr && !ask()) tell_generation();
   for (search::Proposal& proposal : proposals) {
     if (const db::TrialRow* stored = log_.stored(++number))
