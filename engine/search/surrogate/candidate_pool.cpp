@@ -35,11 +35,6 @@ void CandidatePool::rate(std::size_t place) {
                                                              std::sqrt(posterior.variance),
                                                              surrogate_.times().freedom());
   standings_[place] = {promise, posterior.projected};
-  ranks_.push({promise, place});
-}
-
-bool CandidatePool::holds(const Rank& rank) const {
-  return rank.place < standings_.size() && standings_[rank.place].promise == rank.promise;
 }
 
 void CandidatePool::add(Candidate candidate) {
@@ -85,25 +80,19 @@ void CandidatePool::refine(std::size_t first) {
 const Candidate& CandidatePool::best() {
   // Most bounds never have to be made exact: only those that stand first.
   while (true) {
-    while (!holds(ranks_.top())) ranks_.pop();
-    const std::size_t first = ranks_.top().place;
-    if (surrogate_.times().exact(entries_[first].posterior)) return entries_[first].candidate;
-    ranks_.pop();
-    refine(first);
+    const auto first = std::ranges::max_element(standings_, {}, &Standing::promise);
+    best_ = static_cast<std::size_t>(first - standings_.begin());
+    if (surrogate_.times().exact(entries_[best_].posterior)) return entries_[best_].candidate;
+    refine(best_);
   }
 }
 
 Candidate CandidatePool::take_best() {
   best();
-  const std::size_t place = ranks_.top().place;
-  ranks_.pop();
-  Entry entry = std::move(entries_[place]);
-  if (place + 1 < entries_.size()) {
-    entries_[place] = std::move(entries_.back());
-    standings_[place] = standings_.back();
-    ranks_.push({standings_[place].promise, place});
-  }
+  Entry entry = std::move(entries_[best_]);
+  entries_[best_] = std::move(entries_.back());
   entries_.pop_back();
+  standings_[best_] = standings_.back();
   standings_.pop_back();
   surrogate_.times().believe(entry.site, std::move(entry.posterior));
   return std::move(entry.candidate);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -53,17 +52,8 @@ class CandidatePool {
     double promise = 0;  // an upper bound until the posterior is exact
     std::size_t projected = 0;
   };
-  struct Rank {
-    double promise;
-    std::size_t place;  // of the entry
-
-    bool operator<(const Rank& other) const {
-      return promise != other.promise ? promise < other.promise : place > other.place;
-    }
-  };
 
   void rate(std::size_t place);
-  bool holds(const Rank& rank) const;
   void refine(std::size_t first);
   void project_with_next(std::size_t first);
 
@@ -72,8 +62,7 @@ class CandidatePool {
   space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::vector<Standing> standings_;  // of the entries
-  // Of equal ones the first entry stands first. A rank that holds no more goes when it is met.
-  std::priority_queue<Rank> ranks_;
+  std::size_t best_ = 0;
 };
 
 }  // namespace fa_tune::search
