@@ -23,9 +23,12 @@ std::optional<double> kilocycles_of(const device::Timing& timing);
 //    "sm_mhz":{"low":1740,"median":1755,"high":1755},"kilocycles":9.57,
 //    "throttled_samples":0,"taken_again":0,
 //    "held_down_by":["power limit"],"watts":412.5,"celsius":61,"readings":"available"}
-// and "restored":true if what a launch writes over was given anew before each.
+// and "restored":true if what a launch writes over was given anew before each. In finals, of what is
+// launched programmatically, also "one_by_one_us":{"median","low","high"}: its time where no launch
+// begins before the one in front of it has ended.
 // For a prediction: its own detail.
 std::string detail_json_of(const device::Timing& timing);
+inline constexpr const char* kOneByOneUs = "one_by_one_us";
 
 // The clock at which a screen was taken, from the same; 0 if it is not known.
 double mhz_of(double us, const std::string& detail_json);

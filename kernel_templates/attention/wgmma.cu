@@ -65,9 +65,9 @@
 #include "tensor_copy.cuh"
 #include "wgmma_consumer.cuh"
 #include "wgmma_producer.cuh"
-#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_shared.cuh"
+#include "wgmma_tile_scheduler.cuh"
 #if DTYPE_E4M3
 #include "wgmma_transpose.cuh"
 #endif

@@ -42,8 +42,8 @@ class Consumer : Products {
         load_q(state, work);
         drain_masked_tiles(work);
       }
-      begun = kAhead ? attend_ahead(state, work, scheduler, begun, o_map)
-                                         : attend(state, work, o_map);
+      begun =
+          kAhead ? attend_ahead(state, work, scheduler, begun, o_map) : attend(state, work, o_map);
     }
     if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
     if (leads()) wait_stores();
@@ -107,7 +107,7 @@ class Consumer : Products {
   __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work,
                                                  int j) {
 #if DTYPE_E4M3
-    state.factors = {{state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit}};
+    state.factors = {{ state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit }};
 #endif
     if constexpr (Scores::kHasMod) {
       float slopes[2] = {0.0f, 0.0f};
@@ -119,7 +119,7 @@ class Consumer : Products {
       apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N,
                       lane_);
 #if DTYPE_E4M3
-      state.factors = {{1.0f, 1.0f}};
+      state.factors = {{ 1.0f, 1.0f }};
 #endif
     }
   }
@@ -268,8 +268,7 @@ class Consumer : Products {
       float shrink[2], moved[2];
       update_row_max<true, kFirst, kEnd>(state.scores, state.rows, shrink, moved, factors(state));
       rescale(state.output, shrink);
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, moved,
-                                          factors(state));
+      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, moved, factors(state));
     } else {
 #pragma unroll
       for (int h = 0; h < 2; ++h) state.rows.sum[h] += tile.sum[h];
@@ -378,8 +377,7 @@ class Consumer : Products {
       sum += __shfl_xor_sync(0xffffffffu, sum, 1);
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       // No key seen: the row is 0. The polynomial makes a little more than 0 of -inf.
-      const bool seen =
-          EXP_POLYNOMIAL > 0 ? state.rows.offset[h] != minus_infinity() : sum > 0.0f;
+      const bool seen = EXP_POLYNOMIAL > 0 ? state.rows.offset[h] != minus_infinity() : sum > 0.0f;
       inverse[h] = seen ? 1.0f / sum : 0.0f;
       if constexpr (DTYPE_E4M3) inverse[h] *= state.v_unit;
       if constexpr (WITH_LSE) {

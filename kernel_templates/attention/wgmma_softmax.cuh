@@ -9,11 +9,11 @@
 #include "rescale.cuh"
 #include "scores.cuh"
 #include "wgmma_scales.cuh"
-#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
+#include "wgmma_tile_scheduler.cuh"
 
-constexpr int kScores = BLOCK_N / 2;    // a thread
-constexpr int kOutputs = HEAD_DIM / 2;  // a thread
+constexpr int kScores = BLOCK_N / 2;                  // a thread
+constexpr int kOutputs = HEAD_DIM / 2;                // a thread
 constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes deep
 constexpr int kFragments = 2 / kElementBytes;  // of 8 columns, whose scores make one register of P
 
@@ -28,7 +28,7 @@ struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores
   // have scales of their own (e4m3), else unscaled.
   float offset[2];
-  float sum[2];        // this thread's columns only, until the end
+  float sum[2];  // this thread's columns only, until the end
 };
 
 // 2^x for x <= kGrowth on the multiply-add units, which have time where the special function unit

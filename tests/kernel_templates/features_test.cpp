@@ -283,9 +283,9 @@ TEST_CASE("features: planted faults are refused") {
   refuse(window, "first tile one too late",
          {{"first_tile = mask.first_key(first_row) / BLOCK_N",
            "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});
-  refuse(window, "mask forgotten at the left end",
-         {{"return past_end || past_last || before_first;",
-           "needs_mask = past_end || past_last;"}});
+  refuse(
+      window, "mask forgotten at the left end",
+      {{"return past_end || past_last || before_first;", "needs_mask = past_end || past_last;"}});
 
   TaskBench scores =
       on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"

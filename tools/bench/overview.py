@@ -90,7 +90,7 @@ def picture(theme):
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title told" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif">',
-        '<title id="title">The kernels found beside the fastest of PyTorch's attention backends and FlashAttention-4</title>',
+        '<title id="title">The kernels found beside the fastest of PyTorch and FlashAttention-4</title>',
         f'<desc id="told">{escape("; ".join(told))}</desc>',
         f'<rect width="100%" height="100%" fill="{theme["paper"]}"/>',
     ]

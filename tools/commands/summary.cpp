@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/measure/timing.hpp"
 #include "engine/report/failures.hpp"
 #include "engine/report/prediction.hpp"
 #include "engine/report/rows.hpp"
@@ -66,6 +67,15 @@ std::string prediction_lines(const db::TrialRow& best, const std::vector<db::Tri
   return text;
 }
 
+// Of a programmatic launch, whose time in a row of launches is not what one takes.
+std::string one_by_one_line(const std::string& detail_json) {
+  const Json detail = Json::parse(detail_json, nullptr, false);
+  if (!detail.is_object() || !detail.contains(measure::kOneByOneUs)) return "";
+  return fmt::format(
+      "  each launch begins while the one before ends; one after the other {:.2f} us\n",
+      detail[measure::kOneByOneUs]["median"].get<double>());
+}
+
 std::string known_best_line(const tuner::KnownBest& known, double best_us) {
   const std::string name = fmt::format("  known best of this space, {}: ", known.name);
   if (!known.ratio) return name + known.message + "\n";
@@ -106,7 +116,8 @@ std::string summarize(const tuner::TuningTask& task, const db::Store& store,
   if (predicted) text += prediction_lines(best, trials);
   const auto finals = report::raced_finals(store, result.run);
   if (const auto raced = finals.find(best.id); raced != finals.end())
-    text += fmt::format("  in the finals: {}\n", report::standing_text(raced->second));
+    text += fmt::format("  in the finals: {}\n", report::standing_text(raced->second)) +
+            one_by_one_line(raced->second.row.detail_json);
   text += settings_lines(best.config_json);
   for (const space::Preset& preset : task.space.presets()) {
     const auto found = std::ranges::find_if(trials, [&](const db::TrialRow& trial) {

@@ -38,8 +38,8 @@ std::expected<void, Fault> check_cluster(const DeviceProfile& profile,
 }  // namespace
 
 emulator::LaunchConfig to_emulator(const LaunchConfig& config) {
-  return {to_emulator(config.grid), to_emulator(config.block), to_emulator(config.cluster),
-          config.dynamic_shared_bytes, config.cooperative, config.programmatic};
+  return {to_emulator(config.grid),    to_emulator(config.block), to_emulator(config.cluster),
+          config.dynamic_shared_bytes, config.cooperative,        config.programmatic};
 }
 
 emulator::KernelResources to_emulator(const KernelResources& resources) {

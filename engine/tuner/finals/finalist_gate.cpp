@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "engine/gate/gate.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
@@ -11,6 +12,18 @@
 #include "engine/util/random.hpp"
 
 namespace fa_tune::tuner {
+namespace {
+
+// The same launch without overlap; nothing if there is none.
+std::optional<gate::BoundKernel> without_overlap(gate::BoundKernel bound) {
+  bool overlaps = std::exchange(bound.launch.programmatic, false);
+  for (PlannedStep& step : bound.steps)
+    if (auto* kernel = std::get_if<PlannedKernel>(&step))
+      overlaps |= std::exchange(kernel->config.programmatic, false);
+  return overlaps ? std::optional(std::move(bound)) : std::nullopt;
+}
+
+}  // namespace
 
 FinalistGate::FinalistGate(const TuningTask& task, device::Device& device,
                            kernel::CompilePool& pool, std::uint64_t seed,
@@ -82,6 +95,11 @@ FinalVerdict FinalistGate::try_out(const db::TrialRow& trial) {
     const bool no_flush = !cold && cold.error().finding == to_text(device::FaultKind::resources);
     if (!cold && !no_flush) return failed(cold.error());
     if (cold) passed.cold = *cold;
+    if (const auto apart = without_overlap(*bound)) {
+      const auto one_by_one = timer_.time(*apart, measure::Effort::final_);
+      if (!one_by_one) return failed(one_by_one.error());
+      passed.one_by_one = *one_by_one;
+    }
   }
   fault_point("final_gated");
   return passed;

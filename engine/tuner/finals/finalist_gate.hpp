@@ -22,6 +22,8 @@ struct FinalVerdict {
   bool lost = false;  // the device was lost, which says nothing of the finalist
   std::expected<measure::Measurement, Rejection> measured = {};
   std::optional<measure::Measurement> cold = {};  // with a cold cache, on a device that measures
+  // There, of what is launched programmatically: without that, each launch after the one before.
+  std::optional<measure::Measurement> one_by_one = {};
 };
 
 // Gates finalists one by one, on all of the problem's suites and hidden cases, with inputs that no

@@ -120,6 +120,13 @@ std::string with_result(const std::string& detail_json, const SanitizerResult& r
   return detail.dump();
 }
 
+std::string with_one_by_one(const std::string& detail_json, const Interval& us) {
+  auto detail = nlohmann::ordered_json::parse(detail_json);
+  if (detail.is_object())
+    detail[measure::kOneByOneUs] = {{"median", us.value}, {"low", us.low}, {"high", us.high}};
+  return detail.dump();
+}
+
 bool predicted_finals(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
                       db::Store& store, std::vector<db::TrialRow> finalists, std::uint64_t seed,
                       const std::vector<std::string>& suites, EvolveListener& listener,
@@ -207,7 +214,10 @@ FinalRound hold_finals(const TuningTask& task, device::Device& device, kernel::C
   for (db::FinalRow& row : round.rows) {
     if (const auto result = results.find(row.trial); result != results.end())
       row.detail_json = with_result(row.detail_json, result->second);
-    const auto& cold = verdicts.at(row.trial).cold;
+    const FinalVerdict& verdict = verdicts.at(row.trial);
+    if (verdict.one_by_one)
+      row.detail_json = with_one_by_one(row.detail_json, verdict.one_by_one->time_us);
+    const auto& cold = verdict.cold;
     if (!cold) continue;
     row.cold = db::FinalTime{cold->time_us};
     row.cold_samples_us = cold->timing.samples_us;

@@ -184,12 +184,13 @@ DONE:
 
 std::unique_ptr<Problem> toy_problem() { return std::make_unique<Doubling>(); }
 
-TuningTask toy_project(const Replacements& replacements) {
+TuningTask toy_project(const Replacements& replacements, const Replacements& in_manifest) {
   SpaceFile file = parse_space_file(replace(kSpace, replacements), "toy.yaml");
   DeviceProfile target = load_profile(file.target, root());
   auto problem = toy_problem();
   std::vector<Template> templates;
-  templates.push_back(Template::parse("toy", kManifest, kCuda, "toy manifest"));
+  templates.push_back(
+      Template::parse("toy", replace(kManifest, in_manifest), kCuda, "toy manifest"));
   SpaceParts parts;
   parts.name = file.name;
   parts.parameters = file.parameters;

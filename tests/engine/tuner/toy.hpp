@@ -17,7 +17,8 @@ namespace fa_tune::test {
 // correct ones of many speeds, wrong ones, ones that do not compile, and duplicates. Its problem is
 // Y = 2 X; its target is the shipped profile of an L4. For tests that run a search hundreds of
 // times. Its YAML is changed by `replacements`.
-tuner::TuningTask toy_project(const Replacements& replacements = {});
+tuner::TuningTask toy_project(const Replacements& replacements = {},
+                              const Replacements& in_manifest = {});
 // The one without replacements, made once.
 const tuner::TuningTask& toy();
 

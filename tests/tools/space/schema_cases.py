@@ -51,7 +51,7 @@ KNOWN_TO_READER_ALONE = {
     "names of types, limits, options": r"type: expected|expected one of f16|expected one of|is no limit|is no option|options",
     "files and devices": r"no file|no such|larger than|lies outside|path of|no profile|not under `files`|target|kernel_templates|manifest",
     "a value of its argument's type": OF_TYPE.pattern,
-    "values of a space": r"no valid|preset|parameter|constraint|template|values",
+    "values of a space": r"no valid|preset|known best|parameter|constraint|template|values",
     "kernels and their sources": r"kernel|__global__|launch|grid|block|arguments",
 }
 # Of form, whatever else they say.

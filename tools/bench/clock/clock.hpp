@@ -20,7 +20,8 @@ namespace fa_tune::bench {
 
 using Json = nlohmann::ordered_json;
 
-// "1,8,512,64" or "1,8,512,64,bf16,causal": B, H, Lq = Lk, D.
+// Of attention B, H, Lq = Lk, D: "1,8,512,64" or "1,8,512,64,bf16,causal". Of any problem what
+// `evolve --set` takes: "sizes.m=512,sizes.n=512", also behind a shape of attention.
 struct ShapeName {
   std::string text;
   // The space's task at this shape. Throws UserError.

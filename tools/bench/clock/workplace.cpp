@@ -1,8 +1,9 @@
-#include <charconv>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "engine/kernel/compile/nvrtc_compiler.hpp"
+#include "engine/space_file/space_settings.hpp"
 #include "engine/util/environment.hpp"
 #include "engine/util/error.hpp"
 #include "tools/bench/clock/clock.hpp"
@@ -20,37 +21,22 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::int64_t number(const std::string& text, const std::string& shape) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw UserError(fmt::format("'{}' is no shape B,H,L,D: '{}' is no number", shape, text));
-  return value;
-}
-
 }  // namespace
 
 tuner::TuningTask ShapeName::open(const std::string& space) const {
-  const std::vector<std::string> words = words_of(text);
-  if (words.size() < 4) throw UserError(fmt::format("'{}' is no shape B,H,L,D", text));
-  space::SpaceFile file = space::load_space_file(space, find_root());
-  const auto set = [&](const std::string& name, const Value& value) {
-    for (auto& [known, held] : file.problem_settings)
-      if (known == name) held = value;
-  };
-  set("shape.B", number(words[0], text));
-  set("shape.H", number(words[1], text));
-  set("shape.Lq", number(words[2], text));
-  set("shape.Lk", number(words[2], text));
-  set("shape.D", number(words[3], text));
-  for (std::size_t i = 4; i < words.size(); ++i) {
-    if (words[i] == "causal") {
-      set("causal", true);
-    } else {
-      set("dtype", words[i]);
-    }
+  std::vector<std::string> changes = words_of(text);
+  if (changes.front().find('=') == std::string::npos) {
+    if (changes.size() < 4)
+      throw UserError(fmt::format("'{}' is no shape: expected B,H,L,D or NAME=VALUE,...", text));
+    changes.insert(changes.begin() + 4, "shape.Lk=" + changes[2]);
+    const std::array<const char*, 4> names = {"shape.B=", "shape.H=", "shape.Lq=", "shape.D="};
+    for (std::size_t i = 0; i < names.size(); ++i) changes[i] = names[i] + changes[i];
   }
-  return tuner::open_task(std::move(file), find_root());
+  for (std::string& change : changes)
+    if (change.find('=') == std::string::npos)
+      change = change == "causal" ? "causal=true" : "dtype=" + change;
+  return tuner::open_task(space::with_settings(space::load_space_file(space, find_root()), changes),
+                          find_root());
 }
 
 Workplace::Workplace(const tuner::TuningTask& task, device::Device& device)

@@ -1,7 +1,7 @@
 """Records the launches of a Triton program, and runs them on the emulator where there is no GPU.
 
 Triton compiles for a GPU that is not there; what would have gone to its driver is written to a
-folder, and run by `fa-tune emulate`. Written against Triton 3.5 and 3.6.
+folder, and run by `fa-tune emulate`. Written against Triton 3.5, 3.6 and 3.9.
 """
 
 from __future__ import annotations

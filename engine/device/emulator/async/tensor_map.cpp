@@ -2,8 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 namespace fa_tune::emulator {
+
+Type type_of(TensorElement element) {
+  // In the order of the enumeration.
+  constexpr Type types[] = {Type::u8,  Type::u16, Type::u32, Type::s32, Type::u64,
+                            Type::s64, Type::f16, Type::f32, Type::f64, Type::bf16};
+  // A kernel can write what it likes where a map should be.
+  const auto index = static_cast<std::size_t>(element);
+  return index < std::size(types) ? types[index] : Type::none;
+}
 
 std::optional<TensorMapBits> tensor_map_from(std::span<const std::byte, 128> bytes) {
   TensorMapBits bits;
@@ -12,6 +22,8 @@ std::optional<TensorMapBits> tensor_map_from(std::span<const std::byte, 128> byt
                      bits.rank <= 5 && bits.element_bytes >= 1 && bits.element_bytes <= 8 &&
                      (bits.swizzle <= 2 || bits.swizzle == 4);
   if (!legal) return std::nullopt;
+  const auto steps = std::span(bits.steps).first(bits.rank);
+  if (std::ranges::find(steps, 0) != steps.end()) return std::nullopt;
   return bits;
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/device/emulator/ir/types.hpp"
+
 namespace fa_tune::emulator {
 
 // In the order, and so with the values, of CUtensorMapDataType.
@@ -35,7 +37,9 @@ struct TensorMapBits {
 };
 static_assert(sizeof(TensorMapBits) == 128);
 
-// Nothing if the bytes are no tensor map.
+Type type_of(TensorElement element);  // none if it is none of these
+
+// Nothing if the bytes are no tensor map, or one that lacks its rank, element type or a step.
 std::optional<TensorMapBits> tensor_map_from(std::span<const std::byte, 128> bytes);
 
 // The box that a bulk tensor copy in tile mode moves, as rows of dimension 0. In shared memory the

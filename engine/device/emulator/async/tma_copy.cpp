@@ -22,15 +22,6 @@ namespace {
 constexpr std::uint32_t kPiece = 16;      // bytes that change places as one
 constexpr std::uint32_t kBoxAlign = 128;  // of a box in shared memory
 
-Type type_of(TensorElement element) {
-  // In the order of the enumeration.
-  constexpr Type types[] = {Type::u8,  Type::u16, Type::u32, Type::s32, Type::u64,
-                            Type::s64, Type::f16, Type::f32, Type::f64, Type::bf16};
-  // A kernel can write what it likes where a map should be.
-  const auto index = static_cast<std::size_t>(element);
-  return index < std::size(types) ? types[index] : Type::none;
-}
-
 // Which reductions there are: PTX ISA, cp.reduce.async.bulk.
 bool can_reduce(Atomic what, Type type) {
   switch (what) {
@@ -188,9 +179,13 @@ std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
                   {.space = Space::generic, .bytes = sizeof(TensorMapBits), .align = 64}, address);
   if (bytes == nullptr) return std::nullopt;
   const auto map = tensor_map_from(std::span<const std::byte, 128>(bytes, 128));
+  const std::uint32_t row = map ? map->box(0) * map->element_bytes : 0;
   std::string wrong;
   if (!map) {
-    wrong = fmt::format("there is no tensor map at 0x{:x}", address);
+    wrong = fmt::format("there is no tensor map at 0x{:x}, or only a part of one", address);
+  } else if (row % kPiece != 0 || (map->swizzle != 0 && row > map->swizzle * 32U)) {
+    wrong = fmt::format(
+        "a row of the box has {} bytes, no multiple of 16 or more than the swizzle spans", row);
   } else if (map->rank != op.m[4]) {
     wrong = fmt::format("a tensor map of {} dimensions in a copy of {}", map->rank, op.m[4]);
   } else if (op.m[2] != 0) {

@@ -244,6 +244,17 @@ const std::vector<GrammarClass>& instruction_grammar() {
          "[%r1], [%l1, {%r2, %r3}], [%r4]"},
         {"cp.async.bulk.<commit_group>", ""},
         {"cp.async.bulk.wait_group{.read}", "0"},
+        {"tensormap.replace.tile.global_address{.global|.shared::cta}.b1024.b64", "[%l1], %l2"},
+        {"tensormap.replace.tile.rank{.global|.shared::cta}.b1024.b32", "[%l1], 1"},
+        {"tensormap.replace.tile.<box_dim|global_dim|element_stride>.shared::cta.b1024.b32",
+         "[%l1], 1, %r1"},
+        {"tensormap.replace.tile.global_stride.shared::cta.b1024.b64", "[%l1], 0, %l2"},
+        {"tensormap.replace.tile.<elemtype|interleave_layout|swizzle_mode|fill_mode>.shared::cta."
+         "b1024.b32",
+         "[%l1], 0"},
+        {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.<cta|cluster|gpu|"
+         "sys>.sync.aligned",
+         "[%l1], [%l2], 128"},
         {"mapa.shared::cluster.u32", "%r1, %r2, %r3"},
         {"getctarank.shared::cluster.u32", "%r1, %r2"},
         {"setmaxnreg.<inc|dec>.sync.aligned.u32", "64"}}},

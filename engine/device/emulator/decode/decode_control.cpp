@@ -23,6 +23,7 @@ const std::unordered_map<std::string_view, Decoder::Family>& Decoder::families()
       {&D::stack, "alloca stacksave stackrestore"},
       {&D::barrier, "bar barrier"},
       {&D::mbarrier, "mbarrier"},
+      {&D::tensor_map, "tensormap"},
       {&D::wgmma, "wgmma"},
       {&D::register_limit, "setmaxnreg"},
       {&D::cluster_address, "mapa getctarank"},

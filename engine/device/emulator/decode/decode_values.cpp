@@ -275,6 +275,11 @@ bool Decoder::address_conversion() {
   if (where == Space::shared) window = kSharedWindow;
   if (where == Space::local) window = kLocalWindow;
   LaneKey key{.op = to ? LaneOp::sub : LaneOp::add, .type = Type::u64};
+  if (where == Space::param && !to) {
+    // A 64-bit register has a parameter's generic address already, a 32-bit one its low half.
+    window = kParamWindow;
+    key.op = LaneOp::bit_or;
+  }
   want_operands(2, 2);
   const Ref result = target(operand(0), Type::u64);
   const Ref a = source(operand(1), Type::u64);

@@ -112,6 +112,8 @@ class Decoder {
   static std::uint32_t thread_registers(const Function& entry);
   bool mbarrier_wait(bool suspends);
   Space mbarrier_space(MemoryOrder otherwise, std::uint8_t& ordering);
+  bool tensor_map();
+  bool tensor_map_copy();
   bool stack();
   bool integer(Type type);
   bool with_carry();

@@ -255,8 +255,7 @@ void run_fence(LaneFile& lanes, const Op& op, std::uint32_t mask) {
 // The grids before have ended: launches run one after the other here.
 void run_wait_dependencies(LaneFile& lanes, const Op&, std::uint32_t mask) {
   const Warp& warp = warp_of(lanes);
-  if (Sanitizer* const sanitizer = warp.cta->sanitizer())
-    sanitizer->wait_dependencies(warp, mask);
+  if (Sanitizer* const sanitizer = warp.cta->sanitizer()) sanitizer->wait_dependencies(warp, mask);
 }
 
 // Time as a kernel sees it here: warp instructions of its CTA. m[0]: its bits from here on; m[5]:

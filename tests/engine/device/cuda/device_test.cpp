@@ -136,9 +136,9 @@ TEST_CASE("before a programmatic launch inputs are exchanged by a kernel that le
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
   driver->kernels["fa_tune_late_copy"] = {
-      {8, 8, 8}, [](const LaunchSettings&, void** parameters) {
-        std::memcpy(std::bit_cast<void*>(value_at<DevicePointer>(parameters, 1)),
-                    std::bit_cast<void*>(value_at<DevicePointer>(parameters, 0)),
+      {8, 8, 8}, [](const cuda::LaunchSettings&, void** parameters) {
+        std::memcpy(std::bit_cast<void*>(value_at<cuda::DevicePointer>(parameters, 1)),
+                    std::bit_cast<void*>(value_at<cuda::DevicePointer>(parameters, 0)),
                     value_at<std::uint64_t>(parameters, 2));
       }};
   const auto device = cuda::open_cuda(0);

@@ -13,6 +13,7 @@
 #include "db/check.hpp"
 #include "engine/device/local/open.hpp"
 #include "engine/measure/process_series.hpp"
+#include "engine/measure/timing.hpp"
 #include "engine/report/recorded_run.hpp"
 #include "engine/tuner/finals/final_places.hpp"
 #include "engine/tuner/finals/finalists.hpp"

@@ -58,6 +58,32 @@ TEST_CASE("finalists are raced in new processes, and their figures are the race'
   check_sound(folder / "a.db");
 }
 
+TEST_CASE("what is launched programmatically has a figure without overlap beside the race's") {
+  const test::ScratchFolder folder(test::memory_folder());
+  Store store(folder / "a.db", Store::Mode::write);
+  const TuningTask task = toy_project(
+      {}, {{"  block: [BLOCK]\n", "  block: [BLOCK]\n  programmatic: \"NAME == 'b'\"\n"}});
+  const auto device = device_of(by_work);
+  device->see_nothing();  // the toy waits for nobody
+  device->noise = 0;
+  QuietListener listener;
+  EvolveOptions options = toy_options(40);
+  const EvolveResult result =
+      evolve(task, *device, *toy_compiler(), store, options, listener, std::atomic<bool>(false));
+  int overlapping = 0;
+  for (const FinalRow& row : store.finals(result.run)) {
+    const auto detail = nlohmann::json::parse(row.detail_json);
+    const Config config = Config::from_json(store.trial(row.trial)->config_json);
+    const bool overlaps = to_text(*config.find("NAME")) == "b";
+    REQUIRE(detail.contains(kOneByOneUs) == overlaps);
+    if (!overlaps) continue;
+    ++overlapping;
+    CHECK(detail[kOneByOneUs]["median"].get<double>() ==
+          doctest::Approx(row.time.us.value + MeasuringEmulator::kUsOfOverlap).epsilon(0.001));
+  }
+  CHECK(overlapping > 0);
+}
+
 TEST_CASE("who is far behind by its screen stays away from the finals, but for the first four") {
   const test::ScratchFolder folder(test::memory_folder());
   Store store(folder / "a.db", Store::Mode::write);

@@ -109,6 +109,14 @@ TEST_CASE("generic addresses find their space") {
   CHECK(words[0] == 1);
 }
 
+TEST_CASE("a parameter's generic address comes from a register of 32 bits as of 64") {
+  const auto words =
+      run("mov.b32 %r2, out; cvt.u64.u32 %rd4, %r2; cvta.param.u64 %rd5, %rd4; mov.b64 %rd4, out; "
+          "cvta.param.u64 %rd6, %rd4; setp.eq.u64 %p1, %rd5, %rd6; selp.u32 %r2, 7, 0, %p1; "
+          "ld.u64 %rd7, [%rd5]; st.global.u32 [%rd7], %r2;");
+  CHECK(words[0] == 7);
+}
+
 TEST_CASE("an access outside its memory names thread, address and neighbour") {
   refused("st.global.u32 [%rd3+4], %r1;", FaultKind::out_of_bounds,
           "k, PTX line 9: st.global.u32, block (0,0,0), thread (31,0,0): writes 4 bytes at global "
