@@ -13,8 +13,8 @@
 namespace fa_tune::kernel {
 
 DerivedScope::DerivedScope(const Config& config, const Constants& constants,
-                           const std::vector<space::Derived>& derived)
-    : config_(config), constants_(constants) {
+                           const Constants& optional, const std::vector<space::Derived>& derived)
+    : config_(config), constants_(constants), optional_(optional) {
   const auto has_value = [this](const std::string& name) { return find(name) != nullptr; };
   for (const space::Derived& value : derived)
     if (std::ranges::all_of(value.expression.names(), has_value))
@@ -25,8 +25,9 @@ const Value* DerivedScope::find(const std::string& name) const {
   // Before the config: a parameter of another template may go by the same name.
   if (const auto at = values_.find(name); at != values_.end()) return &at->second;
   if (const Value* value = config_.find(name)) return value;
-  const auto at = constants_.find(name);
-  return at == constants_.end() ? nullptr : &at->second;
+  for (const Constants* all : {&constants_, &optional_})
+    if (const auto at = all->find(name); at != all->end()) return &at->second;
+  return nullptr;
 }
 
 namespace {
@@ -76,17 +77,6 @@ Dim3 evaluate(const std::vector<expression::Expression>& sizes, const std::strin
 constexpr std::int64_t kMostInBox = 256;  // CUDA driver API, cuTensorMapEncodeTiled
 // Elements. More than a GPU's memory; sizes in bytes stay far from overflow.
 constexpr std::int64_t kMostInWorkspace = std::int64_t{1} << 40;
-
-}  // namespace
-
-Constants Template::completed(const Config& config, const Constants& constants) const {
-  Constants all = constants;
-  for (const auto& [name, otherwise] : optional_)
-    if (config.find(name) == nullptr) all.emplace(name, otherwise);
-  return all;
-}
-
-namespace {
 
 LaunchConfig geometry(const auto& kernel, const Subject& subject) {
   const auto& [grid, block, cluster, shared] =
@@ -139,8 +129,7 @@ PlannedKernel plan_kernel(const auto& kernel, const Subject& subject) {
 }  // namespace
 
 PlannedLaunch Template::require_plan(const Config& config, const Constants& constants) const {
-  const Constants all = completed(config, constants);
-  const DerivedScope values(config, all, derived_);
+  const DerivedScope values(config, constants, optional_, derived_);
   const expression::Expression::Scope scope = values.lookup();
   const Subject subject = {config, scope};
   PlannedLaunch planned;

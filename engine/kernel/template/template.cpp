@@ -234,13 +234,13 @@ Source Template::render(
     else
       source.text += fmt::format("// template parameter {} = {}\n", name, define_text(*value));
   }
-  const Constants left_out = completed(config, {});
   for (const auto& [name, otherwise] : optional_) {
     const Value* value = config.find(name);
     define(name, define_text(value == nullptr ? otherwise : *value));
   }
   if (!defines_.empty()) {
-    const DerivedScope scope(config, left_out, derived_);
+    const Constants none;
+    const DerivedScope scope(config, none, optional_, derived_);
     for (const std::string& name : defines_) {
       const Value* value = scope.find(name);
       if (value == nullptr)

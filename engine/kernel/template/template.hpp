@@ -228,8 +228,6 @@ class Template {
   std::vector<std::string> template_parameters_;
   Constants optional_;
   std::vector<GeneMoves> moves_;
-  // `constants` and the optional parameters that the config leaves out.
-  Constants completed(const Config& config, const Constants& constants) const;
   // Those of grid, block, cluster, shared memory, maps, workspaces, scalars and conditions.
   std::vector<const expression::Expression*> launch_expressions() const;
   struct Argument {
@@ -310,16 +308,17 @@ class Template {
   std::string manifest_text_;
 };
 
-// All names a manifest's expression may use for one config: its parameters, constants, and the
-// derived values, computed in order when this is made. A derived value that mentions a name without
-// a value has none itself. `config` and `constants` must outlive this.
+// All names a manifest's expression may use for one config: its parameters, constants, the optional
+// parameters that the config leaves out, and the derived values, computed in order when this is
+// made. A derived value that mentions a name without a value has none itself. `config`, `constants`
+// and `optional` must outlive this.
 class DerivedScope {
  public:
   // Throws UserError where an expression cannot be evaluated.
-  DerivedScope(const Config& config, const Constants& constants,
+  DerivedScope(const Config& config, const Constants& constants, const Constants& optional,
                const std::vector<space::Derived>& derived);
 
-  DerivedScope(const Config& config, Constants&& temporary,
+  DerivedScope(const Config& config, Constants&& temporary, const Constants& optional,
                const std::vector<space::Derived>& derived) = delete;
 
   const Value* find(const std::string& name) const;
@@ -330,6 +329,7 @@ class DerivedScope {
  private:
   const Config& config_;
   const Constants& constants_;
+  const Constants& optional_;
   std::map<std::string, Value> values_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/search/surrogate/candidate_pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -27,9 +28,13 @@ double expected_improvement(double best, double mean, double deviation, int free
   return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
 }
 
-double CandidatePool::promise(const GaussianProcess::Posterior& posterior, double chance) const {
-  return chance * expected_improvement(surrogate_.best(), posterior.mean,
-                                       std::sqrt(posterior.variance), surrogate_.times().freedom());
+void CandidatePool::rate(std::size_t place) {
+  const Entry& entry = entries_[place];
+  const GaussianProcess::Posterior& posterior = entry.posterior;
+  const double promise = entry.chance * expected_improvement(surrogate_.best(), posterior.mean,
+                                                             std::sqrt(posterior.variance),
+                                                             surrogate_.times().freedom());
+  standings_[place] = {promise, posterior.projected};
 }
 
 void CandidatePool::add(Candidate candidate) {
@@ -37,19 +42,48 @@ void CandidatePool::add(Candidate candidate) {
   Site site = surrogate_.site(candidate.genome);
   auto posterior = surrogate_.times().predict(site);
   const double chance = surrogate_.chance(site);
-  const double promised = promise(posterior, chance);
-  entries_.push_back(
-      {std::move(candidate), std::move(site), std::move(posterior), chance, promised});
+  entries_.push_back({std::move(candidate), std::move(site), std::move(posterior), chance});
+  standings_.emplace_back();
+  rate(entries_.size() - 1);
+}
+
+// With the ones that stand next, of those with as many rows projected: most of them are to be
+// refined too before a best one is found.
+void CandidatePool::project_with_next(std::size_t first) {
+  std::array<std::size_t, kTogether> chosen{first};
+  std::size_t count = 1;
+  const auto promise = [this](std::size_t i) { return standings_[i].promise; };
+  for (std::size_t i = 0; i < standings_.size(); ++i) {
+    if (standings_[i].projected != standings_[first].projected || i == first) continue;
+    if (count == kTogether && promise(i) <= promise(chosen.back())) continue;
+    count = std::min(count + 1, kTogether);
+    std::size_t place = count - 1;
+    for (; place > 1 && promise(i) > promise(chosen[place - 1]); --place)
+      chosen[place] = chosen[place - 1];
+    chosen[place] = i;
+  }
+  if (count < kTogether) return;
+  std::array<std::pair<const Site*, GaussianProcess::Posterior*>, kTogether> all{};
+  for (std::size_t k = 0; k < kTogether; ++k)
+    all[k] = {&entries_[chosen[k]].site, &entries_[chosen[k]].posterior};
+  surrogate_.times().project_together(all);
+  for (const std::size_t i : chosen) standings_[i].projected = entries_[i].posterior.projected;
+}
+
+void CandidatePool::refine(std::size_t first) {
+  Entry& entry = entries_[first];
+  if (surrogate_.times().lacks_rows(entry.posterior)) project_with_next(first);
+  surrogate_.times().refine(entry.site, entry.posterior);
+  rate(first);
 }
 
 const Candidate& CandidatePool::best() {
   // Most bounds never have to be made exact: only those that stand first.
   while (true) {
-    const auto first = std::ranges::max_element(entries_, {}, &Entry::promise);
-    best_ = static_cast<std::size_t>(first - entries_.begin());
-    if (surrogate_.times().exact(first->posterior)) return first->candidate;
-    surrogate_.times().refine(first->site, first->posterior);
-    first->promise = promise(first->posterior, first->chance);
+    const auto first = std::ranges::max_element(standings_, {}, &Standing::promise);
+    best_ = static_cast<std::size_t>(first - standings_.begin());
+    if (surrogate_.times().exact(entries_[best_].posterior)) return entries_[best_].candidate;
+    refine(best_);
   }
 }
 
@@ -58,7 +92,9 @@ Candidate CandidatePool::take_best() {
   Entry entry = std::move(entries_[best_]);
   entries_[best_] = std::move(entries_.back());
   entries_.pop_back();
-  surrogate_.times().believe(entry.site);
+  standings_[best_] = standings_.back();
+  standings_.pop_back();
+  surrogate_.times().believe(entry.site, std::move(entry.posterior));
   return std::move(entry.candidate);
 }
 

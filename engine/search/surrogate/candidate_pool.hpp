@@ -46,15 +46,22 @@ class CandidatePool {
     Site site;
     GaussianProcess::Posterior posterior;
     double chance = 1;
+  };
+  // What is looked at again and again, apart from what is not.
+  struct Standing {
     double promise = 0;  // an upper bound until the posterior is exact
+    std::size_t projected = 0;
   };
 
-  double promise(const GaussianProcess::Posterior& posterior, double chance) const;
+  void rate(std::size_t place);
+  void refine(std::size_t first);
+  void project_with_next(std::size_t first);
 
   Surrogate& surrogate_;
   const Archive& archive_;
   space::GenomeSet known_;
   std::vector<Entry> entries_;
+  std::vector<Standing> standings_;  // of the entries
   std::size_t best_ = 0;
 };
 

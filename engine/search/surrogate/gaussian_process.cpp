@@ -1,10 +1,8 @@
 #include "engine/search/surrogate/gaussian_process.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
-#include <cstdint>
-#include <numbers>
 #include <utility>
 
 namespace fa_tune::search {
@@ -17,19 +15,9 @@ constexpr double kLeastVariance = 1e-9;
 constexpr std::size_t kLeastFreedom = 3;
 // That refine() counts at least.
 constexpr std::size_t kRows = 32;
-
-// e^x for x <= 0 with a relative error below 2e-6. By hand, because a library's is not vectorized
-// and not the same everywhere.
-inline float exp_of_negative(float x) {
-  const float t = std::max(x, -80.0F) * std::numbers::log2e_v<float>;
-  const auto whole = static_cast<std::int32_t>(t);
-  const float f = (t - static_cast<float>(whole)) * std::numbers::ln2_v<float>;
-  const float series =
-      1.0F +
-      f * (1.0F + f * (0.5F + f * (0.16666667F +
-                                   f * (0.041666667F + f * (0.0083333333F + f * 0.0013888889F)))));
-  return series * std::bit_cast<float>((whole + 127) << 23);
-}
+constexpr std::size_t kTilesAtATime = 8;
+// Room in a posterior for sites that are taken after it was made.
+constexpr std::size_t kMoreRows = 64;
 
 // Four partial sums, always in the same order: quick, and the same bits whatever the
 // processor has for vectors.
@@ -42,6 +30,18 @@ double dot(const double* a, const double* b, std::size_t n) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+const Arithmetic& fastest_arithmetic() {
+#ifdef FA_TUNE_AVX2
+  if (__builtin_cpu_supports("avx2")) return avx2::kArithmetic;
+#endif
+  return plain::kArithmetic;
+}
+
+const Arithmetic& arithmetic() {
+  static const Arithmetic& fastest = fastest_arithmetic();
+  return fastest;
+}
+
 std::vector<float> exponentials(const std::vector<double>& logs, double off) {
   std::vector<float> weights;
   for (const double value : logs)
@@ -52,22 +52,21 @@ std::vector<float> exponentials(const std::vector<double>& logs, double off) {
 }  // namespace
 
 GaussianProcess::GaussianProcess(const Encoding& encoding, std::size_t earlier_runs)
-    : coordinates_(encoding.dimensions().size()), earlier_(earlier_runs) {
-  const std::size_t dimensions = encoding.dimensions().size();
-  set_weights({std::vector<double>(dimensions, 0), std::vector<double>(dimensions, 0),
+    : dimensions_(encoding.dimensions().size()), earlier_runs_(earlier_runs) {
+  set_weights({std::vector<double>(dimensions_, 0), std::vector<double>(dimensions_, 0),
                std::vector<double>(earlier_runs, 0)});
 }
 
 void GaussianProcess::set_weights(KernelWeights weights) {
   weights_ = std::move(weights);
-  slope_ = exponentials(weights_.slope, KernelWeights::kOff);
-  step_ = exponentials(weights_.step, KernelWeights::kOff);
+  const auto slope = exponentials(weights_.slope, KernelWeights::kOff);
+  const auto step = exponentials(weights_.step, KernelWeights::kOff);
   trust_ = exponentials(weights_.trust, KernelWeights::kOff);
   active_.clear();
   genes_ = 0;
-  for (std::size_t d = 0; d < slope_.size(); ++d) {
-    if (slope_[d] > 0 || step_[d] > 0) active_.push_back(d);
-    if (step_[d] > 0) ++genes_;
+  for (std::size_t d = 0; d < dimensions_; ++d) {
+    if (slope[d] > 0 || step[d] > 0) active_.push_back({d, slope[d], step[d]});
+    if (step[d] > 0) ++genes_;
   }
   clear();
 }
@@ -79,46 +78,23 @@ void GaussianProcess::clear() {
 }
 
 void GaussianProcess::keep_rows(std::size_t count) {
-  for (auto& column : coordinates_) column.resize(count);
-  for (auto& column : earlier_) column.resize(count);
   factor_.resize(count * (count + 1) / 2);
   rows_ = count;
 }
 
-void GaussianProcess::covariances(const Site& site, std::size_t first,
-                                  std::vector<float>& out) const {
-  out.resize(taken_);
-  const std::size_t n = taken_;
-  float* distance = out.data();
-  std::fill(distance + first, distance + n, 0.0F);
-  std::vector<float> alone(n, genes_ == 0 ? 1.0F : 0.0F);  // the mean over the genes
-  const float share = 1.0F / static_cast<float>(std::max<std::size_t>(genes_, 1));
-  for (const std::size_t d : active_) {
-    const float* column = coordinates_[d].data();
-    const float at = site.point[d], slope = slope_[d], step = step_[d];
-    if (step > 0) {
-      for (std::size_t i = first; i < n; ++i) {
-        const float apart = at - column[i];
-        const float part = slope * apart * apart + (apart != 0.0F ? step : 0.0F);
-        distance[i] += part;
-        alone[i] += share / (1.0F + part);
-      }
-    } else {
-      for (std::size_t i = first; i < n; ++i) {
-        const float apart = at - column[i];
-        distance[i] += slope * apart * apart;
-      }
-    }
-  }
-  for (std::size_t i = first; i < n; ++i) {
-    const float r = std::sqrt(5.0F * distance[i]);
-    const float together = (1.0F + r + r * r * (1.0F / 3)) * exp_of_negative(-r);
-    distance[i] = together + KernelWeights::kAlone * (alone[i] - together);
-  }
-  for (std::size_t j = 0; j < earlier_.size(); ++j) {
-    const float* column = earlier_[j].data();
-    const float said = trust_[j] * site.earlier[j];
-    for (std::size_t i = first; i < n; ++i) distance[i] += said * column[i];
+void GaussianProcess::add_covariances(const Site& site, std::vector<double>& rows) const {
+  std::vector<float> said;
+  for (std::size_t j = 0; j < earlier_runs_; ++j) said.push_back(trust_[j] * site.earlier[j]);
+  const CovarianceTerms terms{active_.data(),    active_.size(), genes_,      KernelWeights::kAlone,
+                              site.point.data(), dimensions_,    said.data(), earlier_runs_};
+  std::array<float, kTilesAtATime * kTile> block;
+  if (rows.empty()) rows.reserve(taken_ + kMoreRows);
+  while (rows.size() < taken_) {
+    const std::size_t tile = rows.size() / kTile, first = rows.size() % kTile;
+    const std::size_t tiles = std::min(kTilesAtATime, (taken_ - 1) / kTile + 1 - tile);
+    arithmetic().covariances(terms, tiles_.data() + tile * tile_size(), tiles, block.data());
+    rows.insert(rows.end(), block.begin() + first,
+                block.begin() + std::min(tiles * kTile, taken_ - tile * kTile));
   }
 }
 
@@ -129,15 +105,17 @@ double GaussianProcess::own_covariance(const Site& site) const {
   return own;
 }
 
-bool GaussianProcess::is_at(std::size_t i, const Site& site) const {
-  for (std::size_t d = 0; d < coordinates_.size(); ++d)
-    if (coordinates_[d][i] != site.point[d]) return false;
-  for (std::size_t j = 0; j < earlier_.size(); ++j)
-    if (earlier_[j][i] != site.earlier[j]) return false;
-  return true;
+std::size_t GaussianProcess::place(std::size_t i) const {
+  return i / kTile * tile_size() + i % kTile;
 }
 
-void GaussianProcess::take(const Site& site) {
+bool GaussianProcess::is_at(std::size_t i, const Site& site) const {
+  const float* at = tiles_.data() + place(i);
+  const auto is_next = [&at](float value) { return *std::exchange(at, at + kTile) == value; };
+  return std::ranges::all_of(site.point, is_next) && std::ranges::all_of(site.earlier, is_next);
+}
+
+void GaussianProcess::take(const Site& site, Posterior posterior) {
   // A row says the same whether its site's value is known or not. So what was believed and has
   // become known costs nothing, nor does what is believed again.
   if (taken_ < rows_) {
@@ -147,30 +125,29 @@ void GaussianProcess::take(const Site& site) {
     }
     keep_rows(taken_);
   }
-  Posterior posterior;
-  covariances(site, 0, posterior.covariance);
+  project(site, posterior, taken_);
   const double left = left_of(site, posterior, taken_) + std::exp(weights_.noise) + kJitter;
-  factor_.insert(factor_.end(), posterior.projection.begin(), posterior.projection.end());
+  factor_.insert(factor_.end(), posterior.rows.begin(), posterior.rows.end());
   factor_.push_back(std::sqrt(std::max(left, kLeastVariance)));
-  for (std::size_t d = 0; d < coordinates_.size(); ++d) coordinates_[d].push_back(site.point[d]);
-  for (std::size_t j = 0; j < earlier_.size(); ++j) earlier_[j].push_back(site.earlier[j]);
+  if (taken_ % kTile == 0) tiles_.resize((taken_ / kTile + 1) * tile_size());
+  float* at = tiles_.data() + place(taken_);
+  const auto put = [&at](float value) { *std::exchange(at, at + kTile) = value; };
+  std::ranges::for_each(site.point, put);
+  std::ranges::for_each(site.earlier, put);
   rows_ = ++taken_;
 }
 
 void GaussianProcess::append(const Site& site, double value) {
-  take(site);
+  take(site, {});
   values_.push_back(value);
   known_ = taken_;
 }
 
 double GaussianProcess::solve() {
   const std::size_t n = known_;
-  std::vector<double> projected(n), ones(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double* l = row(i);
-    projected[i] = (values_[i] - dot(l, projected.data(), i)) / l[i];
-    ones[i] = (1 - dot(l, ones.data(), i)) / l[i];
-  }
+  std::vector<double> projected = values_, ones(n, 1);
+  arithmetic().substitute(factor_.data(), 0, n, projected.data());
+  arithmetic().substitute(factor_.data(), 0, n, ones.data());
   mean_ = dot(ones.data(), projected.data(), n) / dot(ones.data(), ones.data(), n);
   dual_.resize(n);
   double squares = 0, log_determinant = 0;
@@ -194,8 +171,6 @@ double GaussianProcess::set_values(std::vector<double> values) {
   return solve();
 }
 
-void GaussianProcess::believe(const Site& site) { take(site); }
-
 void GaussianProcess::forget_beliefs() { taken_ = known_; }
 
 int GaussianProcess::freedom() const {
@@ -204,39 +179,56 @@ int GaussianProcess::freedom() const {
 
 GaussianProcess::Posterior GaussianProcess::predict(const Site& site) const {
   Posterior posterior;
-  covariances(site, 0, posterior.covariance);
-  double sum = 0;
-  float nearest = 0;
+  add_covariances(site, posterior.rows);
+  double sum = 0, nearest = 0;
   for (std::size_t i = 0; i < known_; ++i) {
-    sum += static_cast<double>(posterior.covariance[i]) * dual_[i];
-    nearest = std::max(nearest, posterior.covariance[i]);
+    sum += posterior.rows[i] * dual_[i];
+    nearest = std::max(nearest, posterior.rows[i]);
   }
   posterior.mean = mean_ + sum;
   const double own = own_covariance(site);
   // Of one site alone; with linear terms a site's own covariance differs, so there the bound is
   // the prior's.
-  const double known =
-      trust_.empty() ? static_cast<double>(nearest) * nearest / (1 + std::exp(weights_.noise)) : 0;
+  const double known = trust_.empty() ? nearest * nearest / (1 + std::exp(weights_.noise)) : 0;
   posterior.variance = std::max(own - known, kLeastVariance) * scale_;
   return posterior;
 }
 
-double GaussianProcess::left_of(const Site& site, Posterior& posterior, std::size_t rows) const {
-  if (posterior.covariance.size() < taken_)
-    covariances(site, posterior.covariance.size(), posterior.covariance);
-  std::vector<double>& projection = posterior.projection;
-  projection.reserve(taken_);
-  for (std::size_t i = projection.size(); i < rows; ++i) {
-    const double* l = row(i);
-    projection.push_back((posterior.covariance[i] - dot(l, projection.data(), i)) / l[i]);
+void GaussianProcess::project(const Site& site, Posterior& posterior, std::size_t rows) const {
+  add_covariances(site, posterior.rows);
+  if (posterior.projected >= rows) return;
+  arithmetic().substitute(factor_.data(), posterior.projected, rows, posterior.rows.data());
+  posterior.projected = rows;
+}
+
+void GaussianProcess::project_together(
+    const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const {
+  const std::size_t known = all.front().second->projected;
+  const std::size_t rows = rows_to_count(*all.front().second);
+  std::array<double*, kTogether> places{};
+  for (std::size_t k = 0; k < kTogether; ++k) {
+    const auto [site, posterior] = all[k];
+    add_covariances(*site, posterior->rows);
+    posterior->projected = rows;
+    places[k] = posterior->rows.data();
   }
-  return own_covariance(site) - dot(projection.data(), projection.data(), projection.size());
+  arithmetic().substitute_together(factor_.data(), known, rows, places.data());
+}
+
+std::size_t GaussianProcess::rows_to_count(const Posterior& posterior) const {
+  return std::min(taken_, posterior.counted + std::max(kRows, taken_ / 4));
+}
+
+double GaussianProcess::left_of(const Site& site, const Posterior& posterior,
+                                std::size_t rows) const {
+  return own_covariance(site) - dot(posterior.rows.data(), posterior.rows.data(), rows);
 }
 
 void GaussianProcess::refine(const Site& site, Posterior& posterior) const {
   if (exact(posterior)) return;
-  const std::size_t rows =
-      std::min(taken_, posterior.projection.size() + std::max(kRows, taken_ / 4));
+  const std::size_t rows = rows_to_count(posterior);
+  project(site, posterior, rows);
+  posterior.counted = rows;
   const double left = std::max(left_of(site, posterior, rows), kLeastVariance) * scale_;
   posterior.variance = exact(posterior) ? left : std::min(posterior.variance, left);
 }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "engine/search/surrogate/arithmetic.hpp"
 #include "engine/search/surrogate/encoding.hpp"
 
 namespace fa_tune::search {
@@ -56,45 +59,61 @@ class GaussianProcess {
   // covariances stay.
   double set_values(std::vector<double> values);
 
-  // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
-  // they are, variances near it shrink. For a batch whose results are not there yet ("kriging
-  // believer", Ginsbourger et al. 2010).
-  void believe(const Site& site);
-  void forget_beliefs();
-
   // What is known of a site so far. `variance` is an upper bound until refine() has been called,
   // and becomes one again when sites are believed.
   struct Posterior {
     double mean = 0;
     double variance = 0;
-    std::vector<float> covariance;   // with the sites taken, in order
-    std::vector<double> projection;  // the first rows of inverse(L) covariance
+    std::size_t counted = 0;    // sites that the variance has been lowered by
+    std::size_t projected = 0;  // at least those
+    // The first rows of inverse(L) covariance, then covariances with the other sites taken.
+    std::vector<double> rows;
   };
   // With the bound that its most like site gives: cheap.
   Posterior predict(const Site& site) const;
   // Brings the variance nearer to what it is, by a part of the sites taken: where many sites stand
   // first in turns, most are out of the question before all have been counted.
   void refine(const Site& site, Posterior& posterior) const;
-  bool exact(const Posterior& posterior) const { return posterior.projection.size() == taken_; }
+  bool exact(const Posterior& posterior) const { return posterior.counted == taken_; }
+  // Whether refine() would have to project more rows.
+  bool lacks_rows(const Posterior& posterior) const {
+    return posterior.projected < rows_to_count(posterior);
+  }
+  // Projects what refine() needs of the first, and as much of others with as many rows projected:
+  // the factor, which is most of what it reads, is read once. Variances stay as they are.
+  void project_together(const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const;
+
+  // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
+  // they are, variances near it shrink. For a batch whose results are not there yet ("kriging
+  // believer", Ginsbourger et al. 2010). What is known of the site already saves time.
+  void believe(const Site& site) { take(site, {}); }
+  void believe(const Site& site, Posterior posterior) { take(site, std::move(posterior)); }
+  void forget_beliefs();
 
  private:
-  void covariances(const Site& site, std::size_t first, std::vector<float>& out) const;
+  // Covariances with the sites taken that `rows` has no place for yet.
+  void add_covariances(const Site& site, std::vector<double>& rows) const;
   double own_covariance(const Site& site) const;
-  // Extends the projection to `rows` sites; what these leave of the site's own covariance.
-  double left_of(const Site& site, Posterior& posterior, std::size_t rows) const;
-  void take(const Site& site);
+  void project(const Site& site, Posterior& posterior, std::size_t rows) const;
+  std::size_t rows_to_count(const Posterior& posterior) const;
+  // What so many projected rows leave of the site's own covariance.
+  double left_of(const Site& site, const Posterior& posterior, std::size_t rows) const;
+  void take(const Site& site, Posterior posterior);
   void keep_rows(std::size_t count);
-  bool is_at(std::size_t i, const Site& site) const;  // of the sites in rows
+  // Where in the tiles a site's first coordinate is; the next ones follow at each kTile.
+  std::size_t place(std::size_t i) const;
+  bool is_at(std::size_t i, const Site& site) const;
+  std::size_t tile_size() const { return (dimensions_ + earlier_runs_) * kTile; }
   const double* row(std::size_t i) const { return factor_.data() + i * (i + 1) / 2; }
 
+  std::size_t dimensions_;
+  std::size_t earlier_runs_;
   KernelWeights weights_;
-  std::vector<float> slope_, step_;  // exp of the weights, 0 where off
-  std::vector<float> trust_;
-  std::vector<std::size_t> active_;              // dimensions that count
-  std::size_t genes_ = 0;                        // of them
-  std::vector<std::vector<float>> coordinates_;  // a dimension each, of the sites in rows
-  std::vector<std::vector<float>> earlier_;      // an earlier run each
-  std::vector<double> factor_;                   // Cholesky's L, row after row
+  std::vector<float> trust_;             // exp of the weights, 0 where off
+  std::vector<DimensionWeight> active_;  // the same; of dimensions that count
+  std::size_t genes_ = 0;                // of them
+  std::vector<float> tiles_;             // coordinates of the sites in rows: see Arithmetic
+  std::vector<double> factor_;           // Cholesky's L, row after row
   std::vector<double> values_;
   std::vector<double> dual_;  // inverse(K) (values - mean)
   double mean_ = 0;

@@ -22,7 +22,7 @@ void DeviceExecutor::add(device::Device& device) {
   const std::size_t slot = threads_.size();
   {
     const std::lock_guard lock(mutex_);
-    slots_.push_back({&device});
+    slots_.emplace_back(device);
   }
   threads_.emplace_back([this, slot, &device] { run(slot, device); });
 }
@@ -32,36 +32,40 @@ void DeviceExecutor::stop() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
     waiting_.clear();
+    call_all();
   }
-  changed_.notify_all();
   threads_.clear();  // joins them
 }
 
+void DeviceExecutor::call(Slot& slot) {
+  if (std::exchange(slot.waits, false)) slot.called.notify_one();
+}
+
+void DeviceExecutor::call_all() {
+  for (Slot& slot : slots_) call(slot);
+}
+
 void DeviceExecutor::submit(Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::move(job)});
-    ++under_way_;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({std::move(job)});
+  ++under_way_;
+  const auto free = std::ranges::find_if(
+      slots_, [](const Slot& slot) { return slot.waits && !slot.holds && !slot.over; });
+  if (free != slots_.end()) call(*free);
 }
 
 void DeviceExecutor::resubmit(Job job, std::size_t slot) {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_front({std::move(job), slot});
-    ++under_way_;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  waiting_.push_front({std::move(job), slot});
+  ++under_way_;
+  call_all();
 }
 
 void DeviceExecutor::retire(std::size_t slot) {
-  {
-    const std::lock_guard lock(mutex_);
-    slots_[slot].over = true;
-  }
+  const std::lock_guard lock(mutex_);
+  slots_[slot].over = true;
   // What was not to go to it may now have to go to the last one that is left.
-  changed_.notify_all();
+  call_all();
 }
 
 void DeviceExecutor::cancel_waiting() {
@@ -105,11 +109,13 @@ std::optional<DeviceExecutor::Waiting> DeviceExecutor::take(std::size_t slot) {
   const Stopwatch idle;
   const double desk_was_busy_ms = queue_.busy_ms();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    const Slot& own = slots_[slot];
-    return ending_ || own.over || (!own.holds && next_for(slot) != waiting_.end());
-  });
-  if (ending_ || slots_[slot].over) return std::nullopt;
+  Slot& own = slots_[slot];
+  while (!ending_ && !own.over && (own.holds || next_for(slot) == waiting_.end())) {
+    own.waits = true;
+    own.called.wait(lock);
+  }
+  own.waits = false;
+  if (ending_ || own.over) return std::nullopt;
   times_.idle_ms += idle.milliseconds();
   times_.idle_for_engine_ms += queue_.busy_ms() - desk_was_busy_ms;
   const auto next = next_for(slot);
@@ -119,25 +125,22 @@ std::optional<DeviceExecutor::Waiting> DeviceExecutor::take(std::size_t slot) {
 }
 
 void DeviceExecutor::tell(std::size_t slot, Job job, const Attempt& ended) {
-  bool lost = false;
   {
     const std::lock_guard lock(mutex_);
     Slot& own = slots_[slot];
-    own.over = lost = own.over || ended.lost || own.device->lost();
+    own.over = own.over || ended.lost || own.device->lost();
     own.holds = ended.unexplained();
+    if (own.over) call_all();
   }
-  if (lost) changed_.notify_all();
   queue_.post([this, slot, ended, told = std::move(job)] {
     {
       const std::lock_guard lock(mutex_);
       --under_way_;
     }
     told.done(slot, ended);
-    {
-      const std::lock_guard lock(mutex_);
-      slots_[slot].holds = false;
-    }
-    changed_.notify_all();
+    const std::lock_guard lock(mutex_);
+    slots_[slot].holds = false;
+    call(slots_[slot]);
   });
 }
 

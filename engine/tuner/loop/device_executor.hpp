@@ -76,9 +76,13 @@ class DeviceExecutor {
     std::optional<std::size_t> not_in = {};
   };
   struct Slot {
-    device::Device* device = nullptr;
+    explicit Slot(device::Device& of) : device(&of) {}
+
+    device::Device* device;
     bool holds = false;  // until the owner has decided what follows from a dead worker
     bool over = false;
+    bool waits = false;  // and nobody has called it
+    std::condition_variable called;
   };
 
   void run(std::size_t slot, device::Device& device);
@@ -86,12 +90,14 @@ class DeviceExecutor {
   void tell(std::size_t slot, Job job, const Attempt& ended);
   std::deque<Waiting>::iterator next_for(std::size_t slot);
   std::size_t count_alive() const;
+  // A slot that waits looks what has changed. Of hundreds only one is called for a job.
+  static void call(Slot& slot);
+  void call_all();
 
   TaskQueue& queue_;
   std::atomic<double> incumbent_us_{0};
   mutable std::mutex mutex_;  // guards all below but the threads
-  std::condition_variable changed_;
-  std::vector<Slot> slots_;
+  std::deque<Slot> slots_;
   std::deque<Waiting> waiting_;
   std::size_t under_way_ = 0;
   bool ending_ = false;

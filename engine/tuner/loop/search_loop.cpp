@@ -96,12 +96,13 @@ void SearchLoop::run() {
   }
 }
 
-// Takes steps while there are any, and writes what they record to disk together.
+// Takes steps while there are any, and writes what they record to disk together. The strategy does
+// not wait for what is left of them.
 template <typename Step>
 bool SearchLoop::together(const Step& step) {
   db::Store::Group group(parts_.store);
   bool any = false;
-  while (step()) any = true;
+  while (!strategy_.done() && step()) any = true;
   const ScopedSeconds scope(breakdown_.store_s);
   group.commit();
   return any;
@@ -113,15 +114,9 @@ bool SearchLoop::advance() {
   bool any = false;
   while (ask()) any = true;
   any |= together([this] { return record(); });
+  any |= tell_generation();
   any |= together([this] { return take_compiled(); });
   pipeline_.submit_begun();
-  // Where no device is left nothing is asked for, and so nothing told: who waits for one and goes on
-  // must come to the same. Nor is it while a generation is asked for that is to know nothing of it.
-  if (!strategy_.busy() && !generations_.empty() && told_.size() == generations_.front() &&
-      pipeline_.devices_alive() > 0) {
-    tell_generation();
-    any = true;
-  }
   return any;
 }
 
@@ -177,8 +172,13 @@ void SearchLoop::take_proposals(std::vector<search::Proposal> proposals) {
   }
   fault_point("generation_asked");
   generations_.push_back(proposals.size());
+  std::uint64_t number = asked_;
+  asked_ += proposals.size();
+  // The strategy goes on while these are prepared. What is still to be asked for comes first, told
+  // or not: that must not depend on what is recorded by now.
+  if (parts_.proposer == nullptr && !ask()) tell_generation();
   for (search::Proposal& proposal : proposals) {
-    if (const db::TrialRow* stored = log_.stored(++asked_))
+    if (const db::TrialRow* stored = log_.stored(++number))
       pipeline_.add_recorded(std::move(proposal), *stored);
     else
       pipeline_.add(std::move(proposal));
@@ -227,8 +227,13 @@ bool SearchLoop::record() {
   return true;
 }
 
-// The next one is asked for with it.
-void SearchLoop::tell_generation() {
+// Tells the first generation, if all of it is recorded, and asks for the next one with it. Where no
+// device is left nothing is asked for, and so nothing told: who waits for one and goes on must come
+// to the same. Nor is it while a generation is asked for that is to know nothing of it.
+bool SearchLoop::tell_generation() {
+  if (strategy_.busy() || generations_.empty() || told_.size() < generations_.front() ||
+      pipeline_.devices_alive() == 0)
+    return false;
   generations_.pop_front();
   std::vector<search::Evaluation> told = std::exchange(told_, {});
   if (parts_.proposer == nullptr) {
@@ -239,8 +244,7 @@ void SearchLoop::tell_generation() {
     for (const search::Evaluation& each : told) parts_.strategy.tell(each);
   }
   fault_point("generation_told");
-  while (ask()) {
-  }
+  return true;
 }
 
 Breakdown SearchLoop::breakdown() const {

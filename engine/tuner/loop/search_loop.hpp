@@ -70,7 +70,7 @@ class SearchLoop {
   bool record();
   void take_arrived();
   bool wait_for_device();
-  void tell_generation();
+  bool tell_generation();
   std::vector<search::Proposal> ask_proposer();
 
   double seconds() const { return seconds_before_ + watch_.milliseconds() / 1000; }

@@ -1,6 +1,5 @@
 #include "engine/tuner/loop/strategy_thread.hpp"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -27,8 +26,7 @@ void StrategyThread::begin(std::vector<search::Evaluation> told, std::optional<i
 }
 
 std::optional<StrategyThread::Asked> StrategyThread::take() {
-  if (!busy() || asked_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    return std::nullopt;
+  if (!done()) return std::nullopt;
   return asked_.get();
 }
 

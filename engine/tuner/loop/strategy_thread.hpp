@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <optional>
 #include <thread>
@@ -29,6 +30,10 @@ class StrategyThread {
   void begin(std::vector<search::Evaluation> told, std::optional<int> ask);
   // Something was begun and not taken.
   bool busy() const { return asked_.valid(); }
+  // It is done by now: take() has it.
+  bool done() const {
+    return busy() && asked_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
   // What came of it, once it is done; nothing until then. Throws what the strategy threw.
   std::optional<Asked> take();
   // Until it is done.

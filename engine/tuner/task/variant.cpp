@@ -18,7 +18,8 @@ Variant::Variant(const kernel::Template& from, const problem::Problem& problem,
       config_(std::move(config)),
       pool_(pool),
       device_(&device),
-      source_(template_.render(config_, problem_.defines(problem_.shape()))) {}
+      defines_(problem_.defines(problem_.shape())),
+      source_(template_.render(config_, defines_)) {}
 
 Variant::~Variant() { unload(); }
 
@@ -39,13 +40,14 @@ Variant::Build& Variant::build(const Defines& defines) {
   if (inserted) {
     // Where the template is for other devices the device says so when it is to load it.
     const std::string arch = template_.arch_on(device_->info().arch).value_or(template_.arch());
-    place->second.pending = pool_.submit({template_.render(config_, defines), arch,
-                                          device_->info().accepts, template_.options(config_)});
+    place->second.pending =
+        pool_.submit({defines == defines_ ? source_ : template_.render(config_, defines), arch,
+                      device_->info().accepts, template_.options(config_)});
   }
   return place->second;
 }
 
-void Variant::begin() { begin(problem_.shape()); }
+void Variant::begin() { build(defines_); }
 
 void Variant::begin(const Constants& shape) { build(problem_.defines(shape)); }
 
@@ -62,9 +64,7 @@ kernel::CompileOutcome& Variant::finished(Build& build) {
   return *build.outcome;
 }
 
-const kernel::CompileOutcome& Variant::compiled() {
-  return finished(build(problem_.defines(problem_.shape())));
-}
+const kernel::CompileOutcome& Variant::compiled() { return finished(build(defines_)); }
 
 std::expected<PlannedLaunch, std::string> Variant::plan(const Constants& shape) const {
   return template_.plan(config_, scope_(shape));

@@ -80,6 +80,7 @@ class Variant {
   Config config_;
   kernel::CompilePool& pool_;
   device::Device* device_;
+  Defines defines_;  // for the timed shape
   kernel::Source source_;
   std::map<Defines, Build> builds_;
   bool may_keep_state_ = false;

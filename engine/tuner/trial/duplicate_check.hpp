@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <expected>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -41,21 +40,23 @@ class DuplicateCheck {
   void remember(const db::TrialRow& row);
 
  private:
-  struct Known {
-    Plans plans;
-    std::string of_source;  // identity; empty until it is asked for
+  // A trial that others with its source may be twins of. Most sources are of one trial alone.
+  struct Remembered {
+    std::int64_t number = 0;
+    std::string config_json;
+    std::optional<std::string> identity = {};  // of source and launches, once it is asked for
   };
 
-  Known& known(const Config& config);
-  const std::string& identity_of_source(const Config& config, const std::string& source_hash);
+  Plans plan(const Config& config) const;
+  std::string identity_of_source(const Config& config, const std::string& source_hash,
+                                 const Plans& plans) const;
 
   const TuningTask& task_;
   std::vector<Constants> shapes_;
   std::vector<Constants> scopes_;                 // what expressions may name at each
-  std::unordered_map<std::string, Known> known_;  // of configs that are not remembered, by JSON
-  // Numbers of trials, by what makes them alike.
-  std::map<std::string, std::int64_t> trial_of_source_;
-  std::map<std::string, std::int64_t> trial_of_identity_;
+  std::unordered_map<std::string, Plans> plans_;  // of configs that are not remembered, by JSON
+  std::unordered_map<std::string, std::vector<Remembered>> trials_of_source_;  // by its hash
+  std::unordered_map<std::string, std::int64_t> trial_of_identity_;
 };
 
 }  // namespace fa_tune::tuner

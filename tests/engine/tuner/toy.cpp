@@ -211,6 +211,26 @@ std::unique_ptr<Compiler> toy_compiler() { return std::make_unique<ToyCompiler>(
 
 std::unique_ptr<Device> toy_device() { return open_device("emulator:l4", toy().target, root()); }
 
+db::RunRow toy_run() {
+  return {.space = "toy",
+          .space_hash = "70",
+          .space_text = "space: toy",
+          .problem = "doubling",
+          .shape_json = "{}",
+          .device = "emulator:l4",
+          .device_name = "emulated NVIDIA L4",
+          .arch = "sm_89",
+          .target = "l4",
+          .time_kind = "predicted",
+          .driver = "",
+          .compiler = "toy 1",
+          .strategy = "random",
+          .options_json = "{}",
+          .state = "running",
+          .started_at = "2026-01-01T00:00:00Z",
+          .finished_at = ""};
+}
+
 EvolveOptions toy_options(int trials) {
   EvolveOptions options;
   options.trials = trials;

@@ -37,6 +37,9 @@ struct ScratchStore {
   db::Store store{folder / "a.db", db::Store::Mode::write};
 };
 
+// A run of the toy that has just begun.
+db::RunRow toy_run();
+
 // A search of the toy with that number of trials, and its finals.
 tuner::EvolveOptions toy_options(int trials);
 tuner::EvolveResult search_toy(db::Store& store, const std::vector<device::Device*>& devices,

@@ -319,6 +319,22 @@ TEST_CASE("a manifest may say which limits its genes move") {
   }
 }
 
+TEST_CASE(
+    "what a space leaves out has the value that the manifest says, unless a constant has one") {
+  const Template made = parsed(manifest("launch: {grid: [D], block: [C]}\n",
+                                        "optional: {C: 3}\nderived: {D: A * C}\ndefines: [D]\n"));
+  const auto launched = [&](const Config& config, const Constants& constants) {
+    const LaunchConfig launch = made.require_plan(config, constants).config;
+    return std::pair(launch.grid.x, launch.block.x);
+  };
+  CHECK(launched(ab(2, 1), {}) == std::pair(6U, 3U));
+  CHECK(launched(ab(2, 1), {{"C", std::int64_t{7}}}) == std::pair(14U, 7U));
+  const Config given({{"A", std::int64_t{2}}, {"B", std::int64_t{1}}, {"C", std::int64_t{5}}});
+  CHECK(launched(given, {{"C", std::int64_t{7}}}) == std::pair(10U, 5U));
+  CHECK(made.render(ab(2, 1), {}).text.find("#define D 6\n") != std::string::npos);
+  CHECK(made.render(given, {}).text.find("#define D 10\n") != std::string::npos);
+}
+
 TEST_CASE("every limit has a name, and is found by it") {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i) {
     const auto limit = static_cast<Bottleneck>(i);

@@ -1,14 +1,17 @@
 #include "engine/search/surrogate/candidate_pool.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <doctest/doctest.h>
 
 #include "engine/util/distributions.hpp"
+#include "engine/util/random.hpp"
 
 namespace fa_tune::test {
 
 using namespace fa_tune::search;
+using namespace fa_tune::space;
 
 namespace {
 
@@ -26,6 +29,17 @@ double summed(double best, double mean, double deviation, int freedom) {
     if (gain > 0) sum += gain * student_at(t, freedom).density * width;
   }
   return sum;
+}
+
+Space steps() {
+  SpaceParts parts;
+  parts.name = "steps";
+  for (const char* name : {"A", "B", "C", "D", "E"}) {
+    Parameter parameter{name, {}, {}, {}};
+    for (std::int64_t value = 1; value <= 7; ++value) parameter.values.emplace_back(value);
+    parts.parameters.push_back(parameter);
+  }
+  return Space::build(std::move(parts));
 }
 
 }  // namespace
@@ -51,6 +65,48 @@ TEST_CASE("with few values told what is expected to be bad keeps some promise") 
   const auto unknown = [](int freedom) { return expected_improvement(0, 1, 0.25, freedom); };
   CHECK(unknown(3) > known(3));
   CHECK(unknown(60) < 0.01 * known(60));
+}
+
+TEST_CASE("the pool gives the most promising one of all, as if each were computed exactly") {
+  const Space space = steps();
+  const Archive archive(space);
+  Surrogate surrogate(space, {}, true, 1);
+  Random random(9);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Genome genome = space.sample_genome(random);
+    const double time = 3.0 + std::abs(genome[0] - 4.0) + 0.5 * genome[1] + 0.1 * genome[2];
+    surrogate.tell(genome, genome[3] == 6 ? std::nullopt : std::optional(time));
+  }
+  surrogate.update();
+  CandidatePool pool(surrogate, archive);
+  std::vector<Genome> all;
+  for (int i = 0; i < 200; ++i) {
+    const Genome genome = space.sample_genome(random);
+    if (std::ranges::find(all, genome) == all.end()) all.push_back(genome);
+    pool.add({genome, "random", {}});
+  }
+  const auto promise = [&](const Genome& genome) {
+    const Site site = surrogate.site(genome);
+    auto posterior = surrogate.times().predict(site);
+    while (!surrogate.times().exact(posterior)) surrogate.times().refine(site, posterior);
+    return surrogate.chance(site) * expected_improvement(surrogate.best(), posterior.mean,
+                                                         std::sqrt(posterior.variance),
+                                                         surrogate.times().freedom());
+  };
+  // Each one taken is believed, which changes what the others promise.
+  while (!all.empty()) {
+    std::vector<double> promises;
+    for (const Genome& genome : all) promises.push_back(promise(genome));
+    const Genome best = pool.best().genome;
+    const auto place = std::ranges::find(all, best);
+    REQUIRE(place != all.end());
+    // What promises next to nothing is rounding.
+    CHECK(promises[static_cast<std::size_t>(place - all.begin())] >=
+          (1 - 1e-6) * std::ranges::max(promises) - 1e-12);
+    CHECK(pool.take_best().genome == best);
+    all.erase(place);
+  }
+  CHECK(pool.empty());
 }
 
 }  // namespace fa_tune::test

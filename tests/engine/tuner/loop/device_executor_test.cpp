@@ -293,6 +293,31 @@ TEST_CASE("a run that is given up asks a device nothing before its slot has let 
   CHECK_FALSE(device.shared.load());
 }
 
+TEST_CASE("as many devices are called as jobs come, and each job is done once") {
+  constexpr int kDevices = 5, kRounds = 200;
+  std::vector<std::unique_ptr<Staged>> owned;
+  std::vector<Device*> devices;
+  for (int i = 0; i < kDevices; ++i)
+    devices.push_back(owned.emplace_back(std::make_unique<Staged>()).get());
+  TaskQueue queue;
+  DeviceExecutor executor(devices, queue);
+  for (int round = 0; round < kRounds; ++round) {
+    // Each job waits for the others.
+    std::latch all(kDevices);
+    std::atomic<int> met = 0;
+    int done = 0;
+    for (int i = 0; i < kDevices; ++i)
+      executor.submit({[&](Device&, std::size_t) {
+                         all.count_down();
+                         met += comes(all);
+                       },
+                       [&](std::size_t, const Attempt&) { ++done; }});
+    while (executor.under_way() > 0) queue.run_pending();
+    REQUIRE(met == kDevices);
+    REQUIRE(done == kDevices);
+  }
+}
+
 TEST_CASE("devices of different kinds are not mixed") {
   ScratchStore kept;
   Staged a, b({}, "emulator:a100");

@@ -85,26 +85,6 @@ class Scripted : public ForwardingDevice {
 
 void end_process(Scripted& device) { device.died.push_back({FaultKind::died, "load: signal 11"}); }
 
-RunRow toy_run() {
-  return {.space = "toy",
-          .space_hash = "70",
-          .space_text = "space: toy",
-          .problem = "doubling",
-          .shape_json = "{}",
-          .device = "emulator:l4",
-          .device_name = "emulated NVIDIA L4",
-          .arch = "sm_89",
-          .target = "l4",
-          .time_kind = "predicted",
-          .driver = "",
-          .compiler = "toy 1",
-          .strategy = "random",
-          .options_json = "{}",
-          .state = "running",
-          .started_at = "2026-01-01T00:00:00Z",
-          .finished_at = ""};
-}
-
 struct PipelineBench {
   explicit PipelineBench(std::vector<Scripted*> devices, bool holds = false)
       : compiler(holds),
