@@ -196,8 +196,10 @@ void Proxy::pass_records(int number, int node, int engine, const std::stop_token
         ends = !hushed();
         continue;
       }
-      if (i == 0 && number == 0) {
+      if (i == 0) {
         const std::lock_guard lock(mutex_);
+        // On a busy machine a node's first connection may be given up, and it comes anew.
+        if (std::exchange(recorded_of_, number) != number) recorded_.clear();
         recorded_.append(piece.data(), static_cast<std::size_t>(got));
       }
       stream.waiting.append(piece.data(), static_cast<std::size_t>(got));

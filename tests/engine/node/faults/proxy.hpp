@@ -77,7 +77,7 @@ class Proxy {
   bool happened() const { return happened_; }
   // Whether the engine has ended the connection of frames that was spoilt.
   bool noticed() const { return noticed_; }
-  // What nodes said on the first connection, below TLS.
+  // What the node said on its last connection, below TLS.
   std::string recorded();
 
  private:
@@ -99,8 +99,9 @@ class Proxy {
   int listening_;
   std::atomic<bool> happened_{false};
   std::atomic<bool> noticed_{false};
-  std::mutex mutex_;  // guards recorded_
+  std::mutex mutex_;  // guards recorded_ and whose it is
   std::string recorded_;
+  int recorded_of_ = 0;
   std::list<Connection> connections_;  // the listener's
   std::jthread listener_;
 };
