@@ -143,7 +143,7 @@ std::string HeaderTables::step(const PackagedCall& call, const PlannedStep& step
     const problem::Tensor& tensor = call.tensors.at(index_of(call.tensors, name));
     return static_cast<std::size_t>(tensor.elements()) * size_of(tensor.type);
   };
-  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, false, nullptr, 0, nullptr, 0";
+  constexpr const char* kNoKernel = "0, {}, {}, {}, 0, false, false, nullptr, 0, nullptr, 0";
   if (const auto* fill = std::get_if<PlannedFill>(&step))
     return fmt::format("    {{Step::set, {}, 0, {}, {}, {}}},\n",
                        index_of(names_.tensors, fill->tensor), bytes(fill->tensor), fill->value,
