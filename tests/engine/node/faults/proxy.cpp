@@ -94,7 +94,10 @@ Proxy::~Proxy() {
 
 std::string Proxy::recorded() {
   const std::lock_guard lock(mutex_);
-  return recorded_;
+  std::string longest;
+  for (const auto& [number, said] : recorded_)
+    if (said.size() > longest.size()) longest = said;
+  return longest;
 }
 
 void Proxy::listen(const Between& between, const std::stop_token& stop) {
@@ -198,9 +201,7 @@ void Proxy::pass_records(int number, int node, int engine, const std::stop_token
       }
       if (i == 0) {
         const std::lock_guard lock(mutex_);
-        // On a busy machine a node's first connection may be given up, and it comes anew.
-        if (std::exchange(recorded_of_, number) != number) recorded_.clear();
-        recorded_.append(piece.data(), static_cast<std::size_t>(got));
+        recorded_[number].append(piece.data(), static_cast<std::size_t>(got));
       }
       stream.waiting.append(piece.data(), static_cast<std::size_t>(got));
       while (!ends) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -77,7 +78,8 @@ class Proxy {
   bool happened() const { return happened_; }
   // Whether the engine has ended the connection of frames that was spoilt.
   bool noticed() const { return noticed_; }
-  // What the node said on its last connection, below TLS.
+  // The most that a node said on one connection, below TLS. On a busy machine the first may be given
+  // up after its handshake.
   std::string recorded();
 
  private:
@@ -99,10 +101,9 @@ class Proxy {
   int listening_;
   std::atomic<bool> happened_{false};
   std::atomic<bool> noticed_{false};
-  std::mutex mutex_;  // guards recorded_ and whose it is
-  std::string recorded_;
-  int recorded_of_ = 0;
-  std::list<Connection> connections_;  // the listener's
+  std::mutex mutex_;                     // guards recorded_
+  std::map<int, std::string> recorded_;  // by the connection's number
+  std::list<Connection> connections_;    // the listener's
   std::jthread listener_;
 };
 
