@@ -47,8 +47,8 @@ inline constexpr int kJitErrorLogBufferSize = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kLaunchCooperative = 2;
-inline constexpr int kLaunchProgrammatic = 6;  // ..._PROGRAMMATIC_STREAM_SERIALIZATION
 inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr int kLaunchProgrammatic = 6;  // ..._PROGRAMMATIC_STREAM_SERIALIZATION
 inline constexpr unsigned kEventDefault = 0;
 
 // CUdevResourceType, CUdevSmResourceSplit_flags, CUgreenCtxCreate_flags

@@ -7,7 +7,7 @@ namespace fa_tune::search {
 // The inner loops of a GaussianProcess, most of what a proposal costs. All variants give the same
 // bits: nothing is contracted, and sums have one order whatever a processor has for vectors.
 
-// Sites lie in tiles of so many. A tile has a row of them for each dimension and earlier run.
+// Sites of a tile. A tile has a row of their values for each dimension and each earlier run.
 constexpr std::size_t kTile = 16;
 
 // Systems of equations that are solved at a time: L does not fit into the caches near a core.

@@ -96,7 +96,7 @@ class GaussianProcess {
   double own_covariance(const Site& site) const;
   void project(const Site& site, Posterior& posterior, std::size_t rows) const;
   std::size_t rows_to_count(const Posterior& posterior) const;
-  // What so many projected rows leave of the site's own covariance.
+  // The site's own covariance, less what its first `rows` projected rows explain.
   double left_of(const Site& site, const Posterior& posterior, std::size_t rows) const;
   void take(const Site& site, Posterior posterior);
   void keep_rows(std::size_t count);

@@ -248,10 +248,12 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   std::vector<InitShadow> shared_written_;  // a CTA
   std::vector<InitShadow> local_written_;   // a warp
   std::vector<PendingCopies> copies_;       // a warp
-  // Programmatic launches: lanes of each warp that have run griddepcontrol.wait, and when.
+  // Of each warp, lanes that have run griddepcontrol.wait; which of them were the first, and when:
+  // whoever knows of these needs no later ones.
   struct Waited {
     std::uint32_t lanes = 0;
-    std::uint32_t time = 0;  // of the last
+    std::uint32_t first = 0;
+    std::uint32_t time = 0;
   };
   std::vector<Waited> waited_;
   std::vector<std::array<Clock, kBarriersACta>> barriers_;  // a CTA

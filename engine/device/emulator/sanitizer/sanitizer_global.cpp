@@ -64,8 +64,11 @@ bool Sanitizer::ordered(const GlobalStamp& before, std::uint32_t before_lane,
 
 void Sanitizer::wait_dependencies(const Warp& warp, std::uint32_t lanes) {
   Waited& waited = waited_[number(warp)];
+  if (waited.lanes == 0) {
+    waited.first = lanes;
+    waited.time = clocks_.time(number(warp));
+  }
   waited.lanes |= lanes;
-  waited.time = clocks_.time(number(warp));
 }
 
 // A thread that has not waited itself may rest on another one's wait that it knows to be over.
@@ -78,7 +81,7 @@ bool Sanitizer::after_dependencies(const Current& at) {
     const Waited& waited = waited_[agent];
     if (waited.lanes != 0 && view.all_know(rest, [&](const Clock& clock) {
           return clock.known.here.covers(static_cast<std::uint16_t>(agent), waited.time,
-                                         waited.lanes);
+                                         waited.first);
         }))
       return true;
   }

@@ -75,6 +75,10 @@ TEST_CASE("programmatic launch: accesses before the wait are found, after it the
 TEST_CASE("programmatic launch: a thread may rest on another one's wait that it knows of") {
   const std::string first_waits = "@!%p1 griddepcontrol.wait;\n";
   CHECK(told_of(first_waits + "bar.sync 0;\n" + kReadIn + kWriteOut).empty());
+  // Lanes that wait later take nothing from those who rest on the first.
+  CHECK(told_of(first_waits +
+                "bar.sync 0;\nsetp.lt.u32 %p4, %r1, 32;\n@%p4 griddepcontrol.wait;\n" + kReadIn)
+            .empty());
   const std::string said = told_of(first_waits + kReadIn);
   CHECK(said.find("before griddepcontrol.wait") != std::string::npos);
   // Others of its own warp meet it, those of other warps do not.
