@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,174 +13,262 @@
 namespace fa_tune::exports {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Node = DispatchTree::Node;
+// The very text that goes into headers.
+#include "engine/export/cxx/queue.hpp"
 
-const Value& member(const Constants& shape, const std::string& name) {
-  const auto found = shape.find(name);
-  if (found == shape.end()) throw UserError("a shape has no '" + name + "' to choose a kernel by");
-  return found->second;
+using expression::Expression;
+using expression::Language;
+using expression::Residue;
+using Json = nlohmann::ordered_json;
+
+// More tiles of one set than that are no launch.
+constexpr std::int64_t kMostTiles = 1 << 20;
+
+std::string native(const Residue& residue) { return residue.text(Language::native); }
+
+std::string product(const std::vector<Residue>& factors) {
+  std::vector<std::string> texts;
+  for (const Residue& each : factors) texts.push_back("(" + native(each) + ")");
+  return fmt::format("{}", fmt::join(texts, " * "));
 }
 
 Json value_json(const Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-// How a tree is written down: in words, in C++ or in Python.
-struct Notes {
-  std::function<std::string(const Split&)> condition;
-  std::function<std::string(std::size_t)> leaf;
-  const char *open, *otherwise, *close;  // around a condition, between branches, behind them
-};
-
-void write(const DispatchTree& tree, const Notes& notes, std::size_t at, std::size_t indent,
-           std::string& text) {
-  const Node& node = tree.nodes[at];
-  const std::string margin(indent, ' ');
-  if (node.is_leaf()) {
-    text += margin + notes.leaf(node.choice) + "\n";
-    return;
-  }
-  text += fmt::format("{}if {}{}\n", margin, notes.condition(node.split), notes.open);
-  write(tree, notes, node.then, indent + 2, text);
-  text += margin + notes.otherwise + "\n";
-  write(tree, notes, node.otherwise, indent + 2, text);
-  if (*notes.close != 0) text += margin + notes.close + "\n";
-}
-
-Json node_json(const DispatchTree& tree, const std::vector<Json>& names, std::size_t at) {
-  const Node& node = tree.nodes[at];
-  if (node.is_leaf()) return {{"choice", names.at(node.choice)}};
-  const Split& split = node.split;
-  const Json asked = split.equality
-                         ? Json{{"member", split.product[0]}, {"equals", value_json(split.value)}}
-                         : Json{{"product", split.product}, {"below", split.below}};
-  return {{"if", asked},
-          {"then", node_json(tree, names, node.then)},
-          {"else", node_json(tree, names, node.otherwise)}};
-}
-
-std::string product_of(const std::vector<std::string>& names,
-                       const std::function<std::string(const std::string&)>& written) {
-  std::vector<std::string> factors;
-  for (const std::string& name : names) factors.push_back(written(name));
-  return fmt::format("{}", fmt::join(factors, " * "));
+// Members that a dispatch asks for.
+std::set<std::string> asked_names(const Dispatch& dispatch) {
+  std::set<std::string> names;
+  for (const Dispatch::Range& range : dispatch.ranges) names.insert(range.size);
+  for (const KernelCost& cost : dispatch.costs)
+    for (const auto& [name, value] : cost.category) names.insert(name);
+  return names;
 }
 
 }  // namespace
 
-bool Split::holds(const Constants& shape) const {
-  if (equality) return member(shape, product[0]) == value;
-  // Sizes of shapes are those of tensors that exist, so that a product of them has room.
-  std::int64_t all = 1;
-  for (const std::string& name : product) all *= integer(shape, name);
-  return all < below;
+QueueFormulas queue_of(const kernel::KernelFormulas& kernel,
+                       const std::vector<std::string>& sizes) {
+  const Residue one = Residue::of(std::int64_t{1});
+  Residue blocks = Residue::of_text(product(kernel.grid) + " // (" + product(kernel.cluster) + ")");
+  if (const auto& tiles = kernel.tiles)
+    return {tiles->sets, tiles->together, tiles->of_a_set, tiles->steps, std::move(blocks)};
+  const std::string work = fmt::format("{}", fmt::join(sizes, " * "));
+  return {.sets = blocks,
+          .together = one,
+          .of_a_set = one,
+          .steps = Residue::of_text(fmt::format("ceil_div({}, {})", work, native(blocks))),
+          .blocks = blocks};
 }
 
-std::string Split::text() const {
-  if (equality) return product[0] + " == " + to_text(value);
-  return fmt::format("{} < {}", fmt::join(product, " * "), below);
+std::int64_t QueueAtShape::longest(std::int64_t slots, std::int64_t overhead) const {
+  std::vector<std::int64_t> costs;
+  for (const std::int64_t each : steps) costs.push_back(16 * each + overhead);
+  return longest_queue({sets, together, std::ssize(steps), blocks, slots}, costs);
 }
 
-bool DispatchTree::in_ranges(const Constants& shape) const {
+std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape) {
+  Value tile = std::int64_t{0};
+  const Expression::Scope scope = [&](const std::string& name) -> const Value* {
+    if (name == kernel::kTileNumber) return &tile;
+    const auto found = shape.find(name);
+    return found == shape.end() ? nullptr : &found->second;
+  };
+  const auto value = [&](const Expression& expression) {
+    return std::get<std::int64_t>(expression.evaluate(scope));
+  };
+  const auto number = [&](const Residue& residue) {
+    return value(Expression::parse(native(residue)));
+  };
+  try {
+    QueueAtShape queue{
+        number(formulas.sets), number(formulas.together), number(formulas.blocks), {}};
+    const std::int64_t of_a_set = number(formulas.of_a_set);
+    if (std::min({queue.sets, queue.together, queue.blocks, of_a_set}) < 1 || of_a_set > kMostTiles)
+      return std::nullopt;
+    const Expression steps = Expression::parse(native(formulas.steps));
+    for (std::int64_t i = 0; i < of_a_set; ++i) {
+      tile = i;
+      queue.steps.push_back(value(steps));
+    }
+    return queue;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+bool KernelCost::is_for(const Constants& shape) const {
+  return std::ranges::all_of(category, [&](const auto& member) {
+    const auto found = shape.find(member.first);
+    return found != shape.end() && found->second == member.second;
+  });
+}
+
+std::optional<double> KernelCost::us(const Constants& shape) const {
+  std::int64_t steps = 0;
+  for (const QueueFormulas& each : queues) {
+    const auto queue = queue_at(each, shape);
+    if (!queue) return std::nullopt;
+    steps += queue->longest(slots, overhead);
+  }
+  return fixed_us + step_us * static_cast<double>(steps) / 16;
+}
+
+bool Dispatch::in_ranges(const Constants& shape) const {
   return std::ranges::all_of(ranges, [&](const Range& range) {
     const std::int64_t size = integer(shape, range.size);
     return range.least <= size && size <= range.most;
   });
 }
 
-std::size_t DispatchTree::leaf_of(const Constants& shape) const {
-  std::size_t at = 0;
-  while (!nodes[at].is_leaf())
-    at = nodes[at].split.holds(shape) ? nodes[at].then : nodes[at].otherwise;
-  return nodes[at].choice;
+std::size_t Dispatch::choice(const Constants& shape) const {
+  std::size_t chosen = robust.at(0);
+  if (!in_ranges(shape)) return chosen;
+  std::optional<double> best;
+  for (const KernelCost& cost : costs) {
+    if (!cost.is_for(shape)) continue;
+    const auto us = cost.us(shape);
+    if (!us || (best && *us >= *best)) continue;
+    best = us;
+    chosen = cost.choice;
+  }
+  return chosen;
 }
 
-std::size_t DispatchTree::choice(const Constants& shape) const {
-  return in_ranges(shape) ? leaf_of(shape) : robust.at(0);
-}
-
-std::vector<std::size_t> DispatchTree::preferred(const Constants& shape) const {
+std::vector<std::size_t> Dispatch::preferred(const Constants& shape) const {
   std::vector<std::size_t> order = {choice(shape)};
   for (const std::size_t other : robust)
     if (other != order[0]) order.push_back(other);
   return order;
 }
 
-std::size_t DispatchTree::leaves() const {
-  return static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_leaf));
-}
-
-std::string dispatch_text(const DispatchTree& tree, const std::vector<std::string>& names) {
-  std::string text;
-  write(tree,
-        {.condition = &Split::text,
-         .leaf = [&](std::size_t choice) { return names.at(choice); },
-         .open = ":",
-         .otherwise = "else:",
-         .close = ""},
-        0, 0, text);
-  return text;
-}
-
-Json dispatch_json(const DispatchTree& tree, const std::vector<Json>& names) {
+Json dispatch_json(const Dispatch& dispatch, const std::vector<Json>& names) {
   Json ranges = Json::object();
-  for (const DispatchTree::Range& range : tree.ranges)
+  for (const Dispatch::Range& range : dispatch.ranges)
     ranges[range.size] = {range.least, range.most};
-  return {{"ranges", ranges},
-          {"outside", names.at(tree.robust.at(0))},
-          {"tree", node_json(tree, names, 0)}};
+  Json costs = Json::array();
+  for (const KernelCost& cost : dispatch.costs) {
+    Json queues = Json::array(), category = Json::object();
+    for (const auto& [name, value] : cost.category) category[name] = value_json(value);
+    for (const QueueFormulas& each : cost.queues)
+      queues.push_back({{"sets", native(each.sets)},
+                        {"together", native(each.together)},
+                        {"of_a_set", native(each.of_a_set)},
+                        {"steps", native(each.steps)},
+                        {"blocks", native(each.blocks)}});
+    costs.push_back({{"choice", names.at(cost.choice)},
+                     {"category", category},
+                     {"queues", queues},
+                     {"slots", cost.slots},
+                     {"overhead_steps", static_cast<double>(cost.overhead) / 16},
+                     {"fixed_us", cost.fixed_us},
+                     {"step_us", cost.step_us}});
+  }
+  return {{"ranges", ranges}, {"outside", names.at(dispatch.robust.at(0))}, {"costs", costs}};
 }
 
-std::string cxx_dispatch(const DispatchTree& tree, const Constants& fixed) {
-  const auto size = [](const std::string& name) { return "sizes." + name; };
-  const auto condition = [&](const Split& split) {
-    if (!split.equality)
-      return fmt::format("({} < {})", product_of(split.product, size), split.below);
-    if (const auto known = fixed.find(split.product[0]); known != fixed.end())
-      return std::string(known->second == split.value ? "(true)" : "(false)");
-    return fmt::format("({} == {})", size(split.product[0]), to_text(split.value));
+std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string>& sizes,
+                         const Constants& fixed) {
+  const auto written = [](const Residue& residue) {
+    return residue.text(Language::cxx, [](const std::string& name) {
+      return name == kernel::kTileNumber ? std::string("Number(tile)") : "of." + name;
+    });
   };
-  std::string text =
-      "// Which kernel is for these sizes, as a decision tree learned it; where no shape lay from\n"
-      "// which it was learned, the one that is never far behind.\n"
+  std::vector<std::string> given;
+  for (const std::string& name : sizes) given.push_back("sizes." + name);
+  std::string text(cxx_queue_part());
+  text += fmt::format(
+      "\nstruct AsNumbers {{\n  Number {};\n}};\n\n"
+      "// Adds the longest queue of one launch; false where there is none for these sizes.\n"
+      "template <typename Steps>\n"
+      "bool add_queue(const Number& sets, const Number& together, const Number& of_a_set,\n"
+      "               const Number& blocks, std::int64_t slots, std::int64_t overhead,\n"
+      "               const Steps& steps, std::int64_t& all) {{\n"
+      "  for (const Number& each : {{sets, together, of_a_set, blocks}})\n"
+      "    if (!each.exists || each.value < 1) return false;\n"
+      "  if (of_a_set.value > {}) return false;\n"
+      "  std::vector<std::int64_t> costs;\n"
+      "  for (std::int64_t tile = 0; tile < of_a_set.value; ++tile) {{\n"
+      "    const Number number = steps(tile);\n"
+      "    if (!number.exists) return false;\n"
+      "    costs.push_back(16 * number.value + overhead);\n"
+      "  }}\n"
+      "  all += longest_queue({{sets.value, together.value, of_a_set.value, blocks.value, slots}}, "
+      "costs);\n  return true;\n}}\n\n",
+      fmt::join(sizes, ", "), kMostTiles);
+  text +=
+      "// Which kernel is for these sizes: the one that is predicted to be done first. Where no "
+      "shape\n"
+      "// lay from which that was learned, the one that is never far behind.\n"
       "inline int dispatch(const Sizes& sizes) {\n";
-  for (const DispatchTree::Range& range : tree.ranges)
+  for (const Dispatch::Range& range : dispatch.ranges)
     text += fmt::format("  if (sizes.{0} < {1} || sizes.{0} > {2}) return {3};\n", range.size,
-                        range.least, range.most, tree.robust.at(0));
-  write(tree,
-        {.condition = condition,
-         .leaf = [](std::size_t choice) { return fmt::format("return {};", choice); },
-         .open = " {",
-         .otherwise = "} else {",
-         .close = "}"},
-        0, 2, text);
-  return text + "}\n\n";
+                        range.least, range.most, dispatch.robust.at(0));
+  text += fmt::format(
+      "  const AsNumbers of = {{{}}};\n  static_cast<void>(of);\n"
+      "  int chosen = {};\n  double best = 0;\n  bool any = false;\n"
+      "  const auto offer = [&](int choice, double us) {{\n"
+      "    if (any && us >= best) return;\n"
+      "    any = true;\n    best = us;\n    chosen = choice;\n  }};\n",
+      fmt::join(given, ", "), dispatch.robust.at(0));
+  for (const KernelCost& cost : dispatch.costs) {
+    std::vector<std::string> conditions;
+    bool possible = true;
+    for (const auto& [name, value] : cost.category) {
+      if (const auto known = fixed.find(name); known != fixed.end())
+        possible = possible && known->second == value;
+      else
+        conditions.push_back(fmt::format("sizes.{} == {}", name, to_text(value)));
+    }
+    if (!possible) continue;
+    text +=
+        fmt::format("  if ({}) {{\n    std::int64_t steps = 0;\n    bool there = true;\n",
+                    conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && ")));
+    for (const QueueFormulas& each : cost.queues)
+      text += fmt::format(
+          "    there = there && add_queue({}, {}, {},\n        {}, {}, {},\n"
+          "        [&](std::int64_t tile) {{ static_cast<void>(tile); return {}; }}, steps);\n",
+          written(each.sets), written(each.together), written(each.of_a_set), written(each.blocks),
+          cost.slots, cost.overhead, written(each.steps));
+    text +=
+        fmt::format("    if (there) offer({}, {} + {} * static_cast<double>(steps) / 16);\n  }}\n",
+                    cost.choice, cost.fixed_us, cost.step_us);
+  }
+  return text + "  return chosen;\n}\n\n";
 }
 
-std::string python_dispatch(const DispatchTree& tree) {
-  const auto size = [](const std::string& name) {
-    return "s[" + literal(Json(name), Notation::json) + "]";
+std::string python_dispatch(const Dispatch& dispatch) {
+  const auto text_of = [](const std::string& text) { return literal(Json(text), Notation::json); };
+  const auto written = [&](const Residue& residue) {
+    return residue.text(Language::python, [&](const std::string& name) {
+      return name == kernel::kTileNumber ? std::string("tile") : "s[" + text_of(name) + "]";
+    });
   };
-  const auto condition = [&](const Split& split) {
-    if (!split.equality)
-      return fmt::format("{} < {}", product_of(split.product, size), split.below);
-    return size(split.product[0]) + " == " + literal(value_json(split.value), Notation::python);
-  };
-  std::string text =
-      "# Which kernel is for these sizes, as a decision tree learned it; where no shape lay from "
-      "which\n# it was learned, the one that is never far behind.\ndef _dispatch(s):\n";
-  for (const DispatchTree::Range& range : tree.ranges)
-    text += fmt::format("    if not {} <= {} <= {}:\n        return {}\n", range.least,
-                        size(range.size), range.most, tree.robust.at(0));
-  write(tree,
-        {.condition = condition,
-         .leaf = [](std::size_t choice) { return fmt::format("return {}", choice); },
-         .open = ":",
-         .otherwise = "else:",
-         .close = ""},
-        0, 4, text);
-  return text;
+  std::string text(python_queue_part());
+  std::string ranges, costs;
+  for (const Dispatch::Range& range : dispatch.ranges)
+    ranges += fmt::format("{}{}: ({}, {})", ranges.empty() ? "" : ", ", text_of(range.size),
+                          range.least, range.most);
+  for (const KernelCost& cost : dispatch.costs) {
+    std::string category, queues;
+    for (const auto& [name, value] : cost.category)
+      category += fmt::format("{}{}: {}", category.empty() ? "" : ", ", text_of(name),
+                              literal(value_json(value), Notation::python));
+    for (const QueueFormulas& each : cost.queues)
+      queues += fmt::format(
+          "\n        (lambda s: {}, lambda s: {}, lambda s: {},\n         lambda s: {},\n"
+          "         lambda s, tile: {}),",
+          written(each.sets), written(each.together), written(each.of_a_set), written(each.blocks),
+          written(each.steps));
+    costs += fmt::format(
+        "    {{\"choice\": {}, \"category\": {{{}}}, \"slots\": {}, \"overhead\": {},\n"
+        "     \"fixed_us\": {}, \"step_us\": {}, \"queues\": [{}\n    ]}},\n",
+        cost.choice, category, cost.slots, cost.overhead, cost.fixed_us, cost.step_us, queues);
+  }
+  std::string asked;
+  for (const std::string& name : asked_names(dispatch)) asked += text_of(name) + ", ";
+  return text + fmt::format("\n\n_ASKED = ({})\n_RANGES = {{{}}}\n_OUTSIDE = {}\n_COSTS = [\n{}]\n",
+                            asked, ranges, dispatch.robust.at(0), costs);
 }
 
 }  // namespace fa_tune::exports

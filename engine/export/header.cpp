@@ -88,6 +88,7 @@ std::string Header::head() const {
   std::set<std::string> included = {"cstddef", "cstdint",  "cstring", "map",
                                     "mutex",   "optional", "utility"};
   if (is_for_any_size()) included.insert({"algorithm", "initializer_list"});
+  if (package_.dispatch) included.insert({"functional", "vector"});
   for (const std::string& name : included) text += fmt::format("#include <{}>\n", name);
   std::set<std::string> declared;
   for (const problem::Tensor& tensor : names_.tensors)
@@ -106,7 +107,7 @@ std::string Header::dispatch() const {
   if (!package_.dispatch) return "inline int dispatch(const Sizes&) { return -1; }\n\n";
   Constants fixed = package_.calls.front().shape;
   for (const std::string& name : names_.sizes) fixed.erase(name);
-  return cxx_dispatch(*package_.dispatch, fixed);
+  return cxx_dispatch(*package_.dispatch, names_.sizes, fixed);
 }
 
 std::string Header::user_side() const {
@@ -191,7 +192,8 @@ std::string Header::workspace_sizes() const {
 
 std::string Header::text() const {
   return head() + "\nnamespace " + package_.name + " {\n\n" + user_side() +
-         "namespace detail {\n\n" + same_sizes() + dispatch() +
+         "namespace detail {\n\n" + same_sizes() +
+         std::string(is_for_any_size() ? cxx_number_part() : "") + "\n" + dispatch() +
          HeaderTables(package_, names_).text() + "\n}  // namespace detail\n\n" + launcher() +
          refusals() + workspace_sizes() + "\n}  // namespace " + package_.name + "\n";
 }

@@ -208,7 +208,6 @@ std::string HeaderTables::call_tables(std::size_t at) const {
 std::string HeaderTables::calls() const {
   std::string tables, rows;
   std::size_t most_maps = 1, most_arguments = 1, most_steps = 1, most_values = 1;
-  bool computes = false;
   for (std::size_t at = 0; at < package_.calls.size(); ++at) {
     const PackagedCall& call = package_.calls[at];
     tables += call_tables(at);
@@ -222,10 +221,7 @@ std::string HeaderTables::calls() const {
       most_maps = std::max(most_maps, kernel->maps.size());
     }
     most_steps = std::max(most_steps, steps.size());
-    if (call.any_size) {
-      computes = true;
-      most_values = std::max(most_values, call.any_size->scalars.size());
-    }
+    if (call.any_size) most_values = std::max(most_values, call.any_size->scalars.size());
     const auto constants = std::ranges::count_if(names_.tensors, &problem::Tensor::constant);
     const Capability capability = capability_of(package_.kernels[call.kernel].image.arch);
     const auto place = [at](const char* name, bool there) {
@@ -242,7 +238,7 @@ std::string HeaderTables::calls() const {
              "constexpr std::size_t most_maps = {}, most_arguments = {}, most_steps = {};\n"
              "constexpr std::size_t most_tensors = {}, most_values = {};\n",
              most_maps, most_arguments, most_steps, names_.tensors.size(), most_values) +
-         std::string(computes ? cxx_number_part() : "") + std::string(cxx_launch_part()) + "\n" +
+         std::string(cxx_launch_part()) + "\n" +
          code() + tables + "inline constexpr Call calls[] = {\n" + rows + "};\n";
 }
 

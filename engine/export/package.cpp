@@ -30,7 +30,8 @@ std::string contents_lines(const Package& package, std::string_view mark) {
   std::string text;
   if (package.dispatch)
     text += comment_lines(
-        "A decision tree chooses among these kernels by the sizes, each for any sizes:", mark);
+        "What each of these kernels takes is predicted from the sizes, and the fastest is chosen:",
+        mark);
   for (const PackagedCall& call : package.calls) {
     const std::string device = call.device.empty() ? "any device" : call.device;
     text += comment_lines(

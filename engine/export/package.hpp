@@ -54,7 +54,7 @@ struct Package {
   std::vector<PackagedKernel> kernels;
   // With a dispatch, and for any sizes each: the most robust choice first.
   std::vector<PackagedCall> calls;
-  std::optional<DispatchTree> dispatch = {};
+  std::optional<Dispatch> dispatch = {};
 };
 
 // Compute capability: {9, 0} of "sm_90a".

@@ -36,7 +36,9 @@ std::string_view python_driver_part();
 std::string_view python_attention_part();
 std::string_view python_function_part();
 std::string_view python_sizes_part();
+std::string_view python_queue_part();
 std::string_view cxx_launch_part();
 std::string_view cxx_number_part();
+std::string_view cxx_queue_part();
 
 }  // namespace fa_tune::exports

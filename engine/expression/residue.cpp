@@ -132,6 +132,11 @@ Residue Residue::later(const std::string& name) {
   return {Type::integer, std::make_shared<const Node>(Node{Operation::name, {}, name, {}, {}})};
 }
 
+Residue Residue::of_text(const std::string& text) {
+  return of(Expression::parse(text),
+            [](const std::string& name) { return std::optional(later(name)); });
+}
+
 Residue Residue::of(const Expression& expression, const Names& names) {
   return ResidueMaker(expression, names).make(expression.root());
 }

@@ -29,6 +29,8 @@ class Residue {
   // Throws UserError with its place: a name without a value, operands of the wrong types, what
   // fails whatever comes, and what is of Python's dialect.
   static Residue of(const Expression& expression, const Names& names);
+  // The same of a text whose names are all integers that are known later.
+  static Residue of_text(const std::string& text);
 
   // Nothing where it rests on something known later.
   const Value* value() const;

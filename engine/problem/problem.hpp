@@ -178,8 +178,8 @@ struct SizeFormulas {
   std::map<std::string, expression::Residue> scalars;            // those that rest on sizes
   // Other members of a complete shape that rest on sizes.
   std::map<std::string, expression::Residue> follows = {};
-  // What sizes amount to together, where that says more of a kernel's work than each by itself.
-  std::vector<std::vector<std::string>> products = {};
+  // What a change of a space (space_settings.hpp) has before the name of one of `sizes`.
+  std::string setting = "sizes.";
 };
 
 class ReferenceRunner;  // reference.hpp

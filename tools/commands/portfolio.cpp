@@ -29,6 +29,8 @@ struct PortfolioArguments {
   bool anew = false;
   bool no_race = false;
   bool dispatch = false;
+  std::optional<std::size_t> draw;
+  std::vector<std::string> choose_at;
   std::string form = "json";
   std::string gate_on = "auto";
   std::string format = "text";
@@ -52,7 +54,8 @@ double share(const std::string& text) {
   return value;
 }
 
-// Of each kernel that was looked at, at each shape in the order of "shapes"; null where it failed.
+// Of each kernel that was looked at, at each shape in the order of "shapes", then of "drawn"; null
+// where it failed.
 Json times_json(const tuner::PortfolioField& field) {
   Json all = Json::array();
   for (std::size_t kernel = 0; kernel < field.kernels().size(); ++kernel) {
@@ -84,7 +87,7 @@ Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, d
     json["kernels"].push_back({{"trial", field.kernels()[kernel].trial},
                                {"config", field.kernels()[kernel].config},
                                {"shapes", std::ranges::count(cover.serving, kernel)}});
-  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
+  for (std::size_t shape = 0; shape < cover.serving.size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
     const tuner::PortfolioTime& time = field.time(kernel, shape);
     json["shapes"].push_back(
@@ -97,6 +100,8 @@ Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, d
          {"over_best", time.ratio},
          {"timed", time.from == tuner::PortfolioTime::From::now ? "now" : "recorded"}});
   }
+  for (const tuner::PortfolioShape& shape : field.shapes())
+    if (shape.drawn) json["drawn"].push_back(shape.task.problem->shape());
   json["times"] = times_json(field);
   return json;
 }
@@ -111,7 +116,7 @@ std::string as_table(const tuner::PortfolioField& field, const tuner::SetCover& 
                        {"best", report::Align::right},
                        {"over best", report::Align::right},
                        {"timed", report::Align::left}});
-  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) {
+  for (std::size_t shape = 0; shape < cover.serving.size(); ++shape) {
     const std::size_t kernel = cover.serving[shape];
     const tuner::PortfolioTime& time = field.time(kernel, shape);
     const double over = *field.over_best(kernel, shape);
@@ -131,7 +136,7 @@ std::string as_table(const tuner::PortfolioField& field, const tuner::SetCover& 
 // Times what no run did and, where a clock runs, races what is near the best. Returns how many were
 // timed.
 std::size_t take_times(tuner::PortfolioField& field, const PortfolioArguments& arguments,
-                       double within) {
+                       double within, std::uint64_t seed) {
   const bool races = field.run().time_kind == "measured" && !arguments.no_race;
   if (field.missing() == 0 && !races) return 0;
   const auto root = require_root();
@@ -144,48 +149,50 @@ std::size_t take_times(tuner::PortfolioField& field, const PortfolioArguments& a
         field.run().device_name,
         races ? "the choice is to be raced"
               : fmt::format("{} pairs of kernel and shape are not timed", field.missing()),
-        field.missing() == 0 ? ", or choose by screens alone with --no-race" : ""));
+        field.missing() == 0                        ? ", or choose by screens alone with --no-race"
+        : arguments.dispatch && arguments.draw != 0 ? ", or learn from recorded times with --draw 0"
+                                                    : ""));
   for (const tuner::PortfolioShape& shape : field.shapes())
     session.give_reference(*shape.task.problem, target);
-  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   const std::size_t shapes = field.shapes().size();
   log_info("{} of {} pairs of kernel and shape are timed{} on {} ({}), seed {}", field.missing(),
            field.kernels().size() * shapes, races ? ", then those near the best raced" : "",
            device.id, device.name, seed);
-  const std::size_t timed = field.measure(session.device(), session.pool(), seed);
+  const auto tuned = static_cast<std::size_t>(
+      std::ranges::count(field.shapes(), false, &tuner::PortfolioShape::drawn));
+  const std::size_t timed =
+      field.measure(session.device(), session.pool(), seed,
+                    [&](std::size_t done) { log_info("timed at {} of {} shapes", done, shapes); });
   if (races)
     field.race(session.device(), session.pool(), within, seed,
-               [&](std::size_t done) { log_info("raced at {} of {} shapes", done, shapes); });
+               [&](std::size_t done) { log_info("raced at {} of {} shapes", done, tuned); });
   return timed;
 }
 
 // What the figures of the table are.
-std::string origin_text(const tuner::PortfolioField& field) {
+std::string origin_text(const tuner::PortfolioField& field, std::size_t tuned) {
   if (field.run().time_kind != "measured") return "";
   std::size_t raced = 0;
-  for (std::size_t shape = 0; shape < field.shapes().size(); ++shape) raced += field.raced(shape);
+  for (std::size_t shape = 0; shape < tuned; ++shape) raced += field.raced(shape);
   const std::string races = fmt::format(
       "Kernels were raced at {} of {} shapes: times over the best are of that race, with "
       "95% intervals. ",
-      raced, field.shapes().size());
+      raced, tuned);
   return (raced == 0 ? "" : races) +
          "Times are those of screens, at one clock, with their intervals; screens of different "
          "moments differ by a percent or two.";
 }
 
-// A portfolio's kernels for all sizes. What is exported is gated at other sizes first; what fails
-// there leaves its place to others.
-void choose_dispatch(tuner::PortfolioField& field, const PortfolioArguments& arguments,
-                     double within, tuner::Dispatch& dispatch, tuner::SetCover& cover) {
-  if (arguments.form != "json") {
-    const device::DeviceProfile& target = field.shapes().front().task.target;
-    Session session(arguments.gate_on, target, require_root());
-    for (const tuner::PortfolioShape& shape : field.shapes())
-      session.give_reference(*shape.task.problem, target);
-    while (!dispatch.gate(cover.kernels, session.device(), session.pool()))
-      cover = tuner::fewest_cover(field.costs(within));
-  }
-  dispatch.learn(cover.kernels);
+// What is exported is gated at other sizes first; what fails there leaves its place to others.
+void learn_dispatch(tuner::PortfolioField& field, const PortfolioArguments& arguments,
+                    tuner::DispatchLearner& dispatch) {
+  dispatch.learn();
+  if (arguments.form == "json") return;
+  const device::DeviceProfile& target = field.shapes().front().task.target;
+  Session session(arguments.gate_on, target, require_root());
+  for (const tuner::PortfolioShape& shape : field.shapes())
+    session.give_reference(*shape.task.problem, target);
+  while (!dispatch.gate(session.device(), session.pool())) dispatch.learn();
 }
 
 int portfolio(const PortfolioArguments& arguments) {
@@ -193,20 +200,28 @@ int portfolio(const PortfolioArguments& arguments) {
     throw UserError("--as " + arguments.form +
                     " writes what --dispatch learns into the file that --out names: give both; "
                     "without them, export the choice with: fa-tune export --portfolio");
+  if (!arguments.dispatch && (arguments.draw || !arguments.choose_at.empty()))
+    throw UserError("--draw and --choose-at are for what --dispatch learns: give it too");
   const double within = share(arguments.within);
+  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
   const db::Store store(arguments.filters.db, db::Store::Mode::read);
-  tuner::PortfolioField field(
-      store, {arguments.filters.resolved(), arguments.candidates, arguments.shapes, arguments.anew},
-      require_root());
-  const std::size_t timed = take_times(field, arguments, within);
-  tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
-  std::optional<tuner::Dispatch> dispatch;
+  tuner::PortfolioField field(store,
+                              {.filter = arguments.filters.resolved(),
+                               .candidates = arguments.candidates,
+                               .shapes = arguments.shapes,
+                               .all_anew = arguments.anew,
+                               .drawn = arguments.dispatch ? arguments.draw : 0,
+                               .seed = seed},
+                              require_root());
+  const std::size_t timed = take_times(field, arguments, within, seed);
+  std::optional<tuner::DispatchLearner> dispatch;
   if (arguments.dispatch) {
     dispatch.emplace(field);
-    choose_dispatch(field, arguments, within, *dispatch, cover);
+    learn_dispatch(field, arguments, *dispatch);
   }
+  const tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
   Json answer = as_json(field, cover, within, timed);
-  if (dispatch) answer["dispatch"] = dispatch_report_json(field, *dispatch);
+  if (dispatch) answer["dispatch"] = dispatch_report_json(field, *dispatch, arguments.choose_at);
   const std::string json = answer.dump(2) + "\n";
   if (!arguments.out.empty() && arguments.form == "json") write_file(arguments.out, json);
   if (arguments.form != "json")
@@ -218,12 +233,12 @@ int portfolio(const PortfolioArguments& arguments) {
   fmt::print(
       "{}{} of {} kernels serve {} shapes within {:.3g}% of the best on {}{}; {} times are "
       "new. {}\n",
-      as_table(field, cover), cover.kernels.size(), field.kernels().size(), field.shapes().size(),
+      as_table(field, cover), cover.kernels.size(), field.kernels().size(), cover.serving.size(),
       within * 100, field.run().device_name,
       cover.fewest() ? ", and no fewer do"
                      : fmt::format("; no fewer than {} could", cover.at_least),
-      timed, origin_text(field));
-  if (dispatch) fmt::print("{}", dispatch_report_text(field, *dispatch));
+      timed, origin_text(field, cover.serving.size()));
+  if (dispatch) fmt::print("{}", dispatch_report_text(field, *dispatch, arguments.choose_at));
   return 0;
 }
 
@@ -246,7 +261,16 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
   command->add_flag("--dispatch", arguments->dispatch,
-                    "also learn which of them serves sizes that nobody tuned: a decision tree");
+                    "also learn which kernels serve sizes that nobody tuned, from what each takes");
+  command
+      ->add_option(
+          "--draw", arguments->draw,
+          "with --dispatch: how many more shapes are drawn within the range of the others, "
+          "to time all at and to learn from; if not given, 48 where times are measured")
+      ->check(CLI::Range(0, 10000));
+  command->add_option(
+      "--choose-at", arguments->choose_at,
+      "with --dispatch: say which kernel serves this shape: shape.L=700,causal=true");
   command
       ->add_option("--out", arguments->out,
                    "write the choice as JSON, for export --portfolio; or as --as says")
@@ -254,7 +278,7 @@ void add_portfolio(CLI::App& app, Action& action) {
   command
       ->add_option("--as", arguments->form,
                    "what --out writes: json; with --dispatch also header or torch, the kernels for "
-                   "any sizes with the tree that chooses among them, gated at some before")
+                   "any sizes with what chooses among them, gated at some before")
       ->check(CLI::IsMember({"json", "header", "torch"}))
       ->capture_default_str();
   command

@@ -45,71 +45,91 @@ std::vector<std::string> summary_cells(const std::vector<double>& regrets) {
   return cells;
 }
 
-std::int64_t trial_of(const tuner::PortfolioField& field, const tuner::Dispatch& dispatch,
-                      std::size_t choice) {
-  return field.kernels()[dispatch.kernels()[choice]].trial;
-}
-
-std::string outside_text(const exports::DispatchTree& tree) {
+std::string outside_text(const exports::Dispatch& dispatch) {
   std::string text;
-  for (const auto& [size, least, most] : tree.ranges)
+  for (const auto& [size, least, most] : dispatch.ranges)
     text += fmt::format("{}{} {}..{}", text.empty() ? "" : ", ", size, least, most);
   return text;
 }
 
+std::string category_text(const Constants& category) {
+  std::string text;
+  for (const auto& [name, value] : category)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_text(value));
+  return text.empty() ? "all" : text;
+}
+
 }  // namespace
 
-Json dispatch_report_json(const tuner::PortfolioField& field, const tuner::Dispatch& dispatch) {
-  const tuner::LearnedTree& learned = dispatch.learned();
+Json dispatch_report_json(const tuner::PortfolioField& field,
+                          const tuner::DispatchLearner& dispatch,
+                          const std::vector<std::string>& choose_at) {
+  const tuner::LearnedDispatch& learned = dispatch.learned();
   std::vector<Json> trials;
-  for (std::size_t choice = 0; choice < dispatch.kernels().size(); ++choice)
-    trials.emplace_back(trial_of(field, dispatch, choice));
-  Json json = exports::dispatch_json(learned.tree, trials);
+  for (const std::int64_t trial : dispatch.trials()) trials.emplace_back(trial);
+  Json json = exports::dispatch_json(learned.dispatch, trials);
   json["robust"] = Json::array();
-  for (const std::size_t choice : learned.tree.robust) json["robust"].push_back(trials[choice]);
-  json["leaves"] = learned.tree.leaves();
-  json["regret"] = summary_json(dispatch.regrets());
-  json["left_out"] = Json::array();
-  for (std::size_t i = 0; i < learned.left_out.size(); ++i) {
-    Json row{{"leaves", i + 1}};
-    row.update(summary_json(learned.left_out[i]));
-    json["left_out"].push_back(row);
-  }
+  for (const std::size_t choice : learned.dispatch.robust) json["robust"].push_back(trials[choice]);
+  json["kernels"] = Json::array();
+  for (const std::size_t kernel : learned.kernels)
+    json["kernels"].push_back(
+        {{"trial", field.kernels()[kernel].trial}, {"config", field.kernels()[kernel].config}});
+  json["regret"] = summary_json(learned.regrets);
+  if (!learned.left_out.empty()) json["left_out"] = summary_json(learned.left_out);
   json["refused"] = dispatch.refusals();
+  for (const std::string& changes : choose_at) {
+    const tuner::TuningTask task = field.task_at(changes);
+    const problem::Problem& problem = *task.problem;
+    json["chosen"].push_back({{"shape", problem.shape()}, {"trials", dispatch.preferred(problem)}});
+  }
   return json;
 }
 
 std::string dispatch_report_text(const tuner::PortfolioField& field,
-                                 const tuner::Dispatch& dispatch) {
-  const exports::DispatchTree& tree = dispatch.learned().tree;
-  std::vector<std::string> trials;
-  for (std::size_t choice = 0; choice < dispatch.kernels().size(); ++choice)
-    trials.push_back(fmt::format("trial {}", trial_of(field, dispatch, choice)));
+                                 const tuner::DispatchLearner& dispatch,
+                                 const std::vector<std::string>& choose_at) {
+  const tuner::LearnedDispatch& learned = dispatch.learned();
+  const std::vector<std::int64_t> trials = dispatch.trials();
   std::string text = fmt::format(
-      "\nA decision tree chooses among them for other sizes; outside of {} it is {}:\n\n{}\n"
-      "Regret, which is time over the best of a shape:\n",
-      outside_text(tree), trials.at(tree.robust.at(0)), exports::dispatch_text(tree, trials));
-  report::Table table({{"", report::Align::left},
-                       {"leaves", report::Align::right},
-                       {"median", report::Align::right},
-                       {"95%", report::Align::right},
-                       {"worst", report::Align::right}});
-  const auto add = [&](const std::string& of, std::size_t leaves,
-                       const std::vector<double>& regrets) {
-    std::vector<std::string> cells = summary_cells(regrets);
-    table.add({of, std::to_string(leaves), cells[0], cells[1], cells[2]});
+      "\nFor other sizes {} kernels are chosen among, by the time that each is predicted to take: "
+      "fixed, and\na step's for each step of its longest queue of tiles. Outside of {} it is trial "
+      "{}.\n\n",
+      trials.size(), outside_text(learned.dispatch), trials.at(learned.dispatch.robust.at(0)));
+  report::Table costs({{"trial", report::Align::right},
+                       {"shapes", report::Align::left},
+                       {"fixed us", report::Align::right},
+                       {"us a step", report::Align::right},
+                       {"steps a tile beside its own", report::Align::right},
+                       {"at once", report::Align::right}});
+  for (const exports::KernelCost& cost : learned.dispatch.costs)
+    costs.add({std::to_string(trials[cost.choice]), category_text(cost.category),
+               fmt::format("{:.3g}", cost.fixed_us), fmt::format("{:.3g}", cost.step_us),
+               fmt::format("{:.3g}", static_cast<double>(cost.overhead) / 16),
+               std::to_string(cost.slots)});
+  text += costs.text() + "\nRegret, which is time over the best of a shape:\n";
+  report::Table regrets({{"", report::Align::left},
+                         {"median", report::Align::right},
+                         {"95%", report::Align::right},
+                         {"worst", report::Align::right}});
+  const auto add = [&](const std::string& of, const std::vector<double>& all) {
+    if (all.empty()) return;
+    std::vector<std::string> cells = summary_cells(all);
+    regrets.add({fmt::format("at {} {}", all.size(), of), cells[0], cells[1], cells[2]});
   };
-  add("at the shapes it learned from", tree.leaves(), dispatch.regrets());
-  const std::vector<std::vector<double>>& left_out = dispatch.learned().left_out;
-  for (std::size_t i = 0; i < left_out.size(); ++i)
-    add(i + 1 == tree.leaves() ? "at shapes left out, chosen" : "at shapes left out", i + 1,
-        left_out[i]);
-  text += table.text();
+  add("shapes that it knows", learned.regrets);
+  add("shapes by one that does not know them", learned.left_out);
+  text += regrets.text();
   for (const std::string& refusal : dispatch.refusals()) text += refusal + "\n";
+  for (const std::string& changes : choose_at) {
+    const tuner::TuningTask task = field.task_at(changes);
+    const problem::Problem& problem = *task.problem;
+    text += fmt::format("{}: trial {}\n", problem.describe(problem.shape()),
+                        dispatch.preferred(problem).at(0));
+  }
   return text;
 }
 
-void export_dispatch(const tuner::Dispatch& dispatch, const std::string& db,
+void export_dispatch(const tuner::DispatchLearner& dispatch, const std::string& db,
                      const std::string& form, const std::string& out) {
   const auto compiler = open_compiler();
   tuner::Packager packager(*compiler, BinaryKind::cubin, require_root(), FA_TUNE_VERSION);
@@ -117,10 +137,9 @@ void export_dispatch(const tuner::Dispatch& dispatch, const std::string& db,
   dispatch.add_to(packager, store);
   exports::Package package = packager.package();
   package.name = exports::identifier(std::filesystem::path(out).stem().string());
-  package.dispatch = dispatch.learned().tree;
+  package.dispatch = dispatch.learned().dispatch;
   write_file(out, form == "header" ? exports::cxx_header(package) : exports::torch_module(package));
-  log_info("{} kernels, and a tree of {} leaves that chooses among them, are in {}",
-           package.calls.size(), package.dispatch->leaves(), out);
+  log_info("{} kernels, and what chooses among them, are in {}", package.calls.size(), out);
 }
 
 }  // namespace fa_tune::commands

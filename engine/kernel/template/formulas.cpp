@@ -92,6 +92,14 @@ LaunchFormulas Template::formulas(const Config& config, const DerivedResidues& g
     made.kernels.push_back(
         {three(kernel->grid), three(kernel->block), three(kernel->cluster),
          kernel->shared.empty() ? Residue::of(std::int64_t{0}) : of(kernel->shared.front())});
+    if (const auto& tiles = kernel->tiles) {
+      const Residue::Names with_tile = [&](const std::string& name) {
+        return name == kTileNumber ? std::optional(Residue::later(name)) : known.find(name);
+      };
+      made.kernels.back().tiles = {
+          of(tiles->sets), tiles->together ? of(*tiles->together) : Residue::of(std::int64_t{1}),
+          of(tiles->of_a_set), Residue::of(tiles->steps, with_tile)};
+    }
   }
   for (const Workspace& workspace : workspaces_) {
     auto& dims = made.workspaces.emplace_back(workspace.name, std::vector<Residue>()).second;

@@ -12,10 +12,18 @@
 
 namespace fa_tune::kernel {
 
+// `tiles` of a manifest's launch: how many sets, how many of these take turns, the tiles of one, and
+// the steps of a tile, which rest on its number, `tile`.
+struct TileFormulas {
+  expression::Residue sets, together, of_a_set, steps;
+};
+inline constexpr const char* kTileNumber = "tile";
+
 // What PlannedLaunch has, as formulas of sizes that are known when it is launched.
 struct KernelFormulas {
   std::vector<expression::Residue> grid, block, cluster;  // three each
   expression::Residue shared;
+  std::optional<TileFormulas> tiles = std::nullopt;
 };
 
 struct LaunchFormulas {

@@ -245,13 +245,22 @@ void Template::require_names(const std::vector<std::string>& names) const {
     return std::ranges::find(names, name) != names.end() || optional_.contains(name) ||
            std::ranges::find(derived_, name, &space::Derived::name) != derived_.end();
   };
-  for (const expression::Expression* each : launch_expressions())
-    for (const std::string& name : each->names())
-      if (!known(name))
+  const auto require = [&](const expression::Expression& each, const char* also = "") {
+    for (const std::string& name : each.names())
+      if (!known(name) && name != also)
         throw UserError(
             fmt::format("{}'{}' has no value here: expected a parameter, a derived "
                         "value, or one of problem.* or device.*{}",
-                        prefix(each->mark_of(name)), name, did_you_mean(name, names)));
+                        prefix(each.mark_of(name)), name, did_you_mean(name, names)));
+  };
+  for (const expression::Expression* each : launch_expressions()) require(*each);
+  for (const Kernel* kernel : all_kernels()) {
+    if (!kernel->tiles) continue;
+    require(kernel->tiles->sets);
+    require(kernel->tiles->of_a_set);
+    require(kernel->tiles->steps, kTileNumber);
+    if (kernel->tiles->together) require(*kernel->tiles->together);
+  }
 }
 
 bool Template::uses(const std::string& parameter) const {

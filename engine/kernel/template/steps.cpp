@@ -71,6 +71,15 @@ Template::Kernel Template::read_kernel(const YamlNode& node) {
     kernel.cooperative.push_back(expression_of(*whole, "cooperative"));
   if (const YamlNode* early = launch.find("programmatic"))
     kernel.programmatic.push_back(expression_of(*early, "programmatic"));
+  if (const YamlNode* tiles = launch.find("tiles")) {
+    tiles->check_keys("tiles", form::kTiles);
+    kernel.tiles.emplace(Kernel::Tiles{expression_of(tiles->at("sets"), "sets"),
+                                       expression_of(tiles->at("of_a_set"), "of_a_set"),
+                                       expression_of(tiles->at("steps"), "steps"),
+                                       {}});
+    if (const YamlNode* together = tiles->find("together"))
+      kernel.tiles->together = expression_of(*together, "together");
+  }
   return kernel;
 }
 

@@ -128,6 +128,12 @@ struct Source {
 // `cooperative: true` is for kernels that let the grid sync: all blocks must fit on the device.
 // `programmatic: true` (sm_90 on) is for kernels that begin before the one in front of them has
 // ended, and run griddepcontrol.wait before they touch global memory.
+//
+// `tiles: {sets: problem.B * problem.H, together: 4, of_a_set: ROW_TILES, steps: KEY_TILES}` in
+// `launch` says how the work lies in tiles, where its blocks are not all alike: `portfolio
+// --dispatch` predicts from it how long the launch takes at other sizes (engine/export/dispatch.hpp).
+// A grid with fewer blocks than tiles takes them in rounds, every second one backwards. Nothing is
+// launched by it.
 class Template {
  public:
   // Throws UserError with file, line and column.
@@ -270,6 +276,11 @@ class Template {
     std::vector<expression::Expression> shared;        // one, or none for 0 bytes
     std::vector<expression::Expression> cooperative;   // one, or none for no
     std::vector<expression::Expression> programmatic;  // the same
+    struct Tiles {
+      expression::Expression sets, of_a_set, steps;
+      std::optional<expression::Expression> together;  // nothing: 1
+    };
+    std::optional<Tiles> tiles;
   };
   struct Step {
     std::optional<expression::Expression> when;  // nothing: always

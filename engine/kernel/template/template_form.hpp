@@ -9,6 +9,14 @@ using Kind = YamlForm::Kind;
 using namespace fa_tune::forms;  // NOLINT: the words that all forms are made of
 
 inline constexpr YamlForm kSizes{.kind = Kind::list, .item = &kText, .least = 1, .most = 3};
+inline constexpr std::array kTilesKeys = {
+    YamlKey{"sets", &kText, true, "how many sets of tiles there are, all alike: heads of a batch"},
+    YamlKey{"together", &kText, false, "sets that take turns, tile by tile; 1 if not given"},
+    YamlKey{"of_a_set", &kText, true, "tiles of a set"},
+    YamlKey{"steps", &kText, true,
+            "how long a tile takes, in steps of the kernel's own: `tile` is its number in its set, "
+            "in the order in which they are begun"}};
+inline constexpr YamlForm kTiles{.kind = Kind::map, .keys = kTilesKeys};
 inline constexpr std::array kLaunchKeys = {
     YamlKey{"grid", &kSizes, true, "blocks along x, y, z: expressions of sizes and parameters"},
     YamlKey{"block", &kSizes, true, "threads along x, y, z"},
@@ -16,7 +24,9 @@ inline constexpr std::array kLaunchKeys = {
     YamlKey{"shared", &kText, false, "bytes of dynamic shared memory"},
     YamlKey{"cooperative", &kText, false, "whether all blocks meet (grid sync)"},
     YamlKey{"programmatic", &kText, false,
-            "whether it begins before the kernel in front of it has ended"}};
+            "whether it begins before the kernel in front of it has ended"},
+    YamlKey{"tiles", &kTiles, false,
+            "what the blocks share among them, for times at sizes that nobody tuned"}};
 inline constexpr YamlForm kLaunch{.kind = Kind::map, .keys = kLaunchKeys};
 
 inline constexpr std::array kConditionalKeys = {

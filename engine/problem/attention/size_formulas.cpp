@@ -4,16 +4,8 @@
 #include "engine/problem/attention/shape.hpp"
 
 namespace fa_tune::problem {
-namespace {
 
-expression::Residue of_sizes(const std::string& text) {
-  return expression::Residue::of(expression::Expression::parse(text), [](const std::string& name) {
-    return std::optional(expression::Residue::later(name));
-  });
-}
-
-}  // namespace
-
+using expression::Residue;
 SizeFormulas AttentionProblem::size_formulas() const {
   const AttentionShape& s = timed_;
   // How many heads share one of K and V is compiled in.
@@ -21,8 +13,8 @@ SizeFormulas AttentionProblem::size_formulas() const {
   const std::string key_heads = grouped ? "Hkv" : "H";
   const std::string heads = grouped ? fmt::format("Hkv * {}", s.group()) : "H";
   const auto dims = [](const std::vector<std::string>& texts) {
-    std::vector<expression::Residue> all;
-    for (const std::string& text : texts) all.push_back(of_sizes(text));
+    std::vector<Residue> all;
+    for (const std::string& text : texts) all.push_back(Residue::of_text(text));
     return all;
   };
   const auto rows = [&](const std::string& of_heads, const std::string& length) {
@@ -43,13 +35,13 @@ SizeFormulas AttentionProblem::size_formulas() const {
     made.dims.emplace("K_scale", scales(key_heads, "Lk"));
     made.dims.emplace("V_scale", scales(key_heads, "Lk"));
   }
-  made.scalars = {{"B", of_sizes("B")},
-                  {"H", of_sizes(heads)},
-                  {"Hkv", of_sizes(key_heads)},
-                  {"Lq", of_sizes("Lq")},
-                  {"Lk", of_sizes("Lk")}};
-  made.follows.emplace(grouped ? "H" : "Hkv", of_sizes(grouped ? heads : key_heads));
-  made.products = {{"B", key_heads}, {"B", key_heads, "Lq"}};
+  made.scalars = {{"B", Residue::of_text("B")},
+                  {"H", Residue::of_text(heads)},
+                  {"Hkv", Residue::of_text(key_heads)},
+                  {"Lq", Residue::of_text("Lq")},
+                  {"Lk", Residue::of_text("Lk")}};
+  made.follows.emplace(grouped ? "H" : "Hkv", Residue::of_text(grouped ? heads : key_heads));
+  made.setting = "shape.";
   return made;
 }
 

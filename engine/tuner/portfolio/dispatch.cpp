@@ -1,7 +1,7 @@
 #include "engine/tuner/portfolio/dispatch.hpp"
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,110 +22,146 @@ Constants all_of(const problem::Problem& problem) {
   return all;
 }
 
+std::int64_t blocks_of_cluster(const PlannedLaunch& planned) {
+  std::int64_t most = 1;
+  for (const PlannedKernel& kernel : planned.kernels())
+    most = std::max<std::int64_t>(
+        most, kernel.config.cluster.x * kernel.config.cluster.y * kernel.config.cluster.z);
+  return most;
+}
+
 }  // namespace
 
-Dispatch::Dispatch(PortfolioField& field) : field_(field) {
+DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
   const problem::SizeFormulas formulas = field.shapes().front().task.problem->size_formulas();
-  sizes_ = formulas.sizes;
-  for (const std::string& size : sizes_) products_.push_back({size});
-  products_.insert(products_.end(), formulas.products.begin(), formulas.products.end());
+  training_.sizes = formulas.sizes;
+  training_.sms = field.shapes().front().task.target.sms;
   std::map<std::string, std::set<Value>> values;
   for (std::size_t i = 0; i < field.shapes().size(); ++i) {
+    if (field.shapes()[i].drawn && !field.best_us(i)) continue;
+    shapes_.push_back(i);
     const problem::Problem& problem = *field.shapes()[i].task.problem;
     const problem::SizeFormulas of_shape = problem.size_formulas();
-    shapes_.push_back(all_of(problem));
-    Constants members = shapes_.back();
+    training_.shapes.push_back(all_of(problem));
+    Constants members = training_.shapes.back();
     for (const std::string& size : of_shape.sizes) members.erase(size);
     for (const auto& [name, value] : of_shape.follows) members.erase(name);
     for (const auto& [name, value] : members) values[name].insert(value);
     auto known = std::ranges::find(categories_, members, &Category::members);
     if (known == categories_.end())
       known = categories_.insert(known, {.members = members, .shapes = {}});
+    training_.category.push_back(static_cast<std::size_t>(known - categories_.begin()));
     known->shapes.push_back(i);
   }
-  for (const auto& [name, all] : values)
-    if (all.size() > 1) differing_.push_back(name);
+  // Only what differs is asked for.
+  for (Category& category : categories_) {
+    std::erase_if(category.members,
+                  [&](const auto& member) { return values.at(member.first).size() < 2; });
+    training_.categories.push_back(category.members);
+  }
+  const std::size_t kernels = field.kernels().size();
+  training_.queues.assign(kernels,
+                          std::vector<std::vector<exports::QueueFormulas>>(categories_.size()));
+  training_.cluster.assign(kernels, std::vector<std::int64_t>(categories_.size(), 1));
+  for (std::size_t kernel = 0; kernel < kernels; ++kernel)
+    for (std::size_t category = 0; category < categories_.size(); ++category) {
+      const Category& of = categories_[category];
+      const auto serves = [&](std::size_t shape) { return field.time(kernel, shape).us().has_value(); };
+      if (std::ranges::none_of(of.shapes, serves)) continue;
+      const TuningTask& task = field.shapes()[of.shapes.front()].task;
+      const Config& config = field.kernels()[kernel].config;
+      try {
+        exports::AnySize any =
+            any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+        for (const kernel::KernelFormulas& each : any.kernels)
+          training_.queues[kernel][category].push_back(exports::queue_of(each, training_.sizes));
+        training_.cluster[kernel][category] =
+            blocks_of_cluster(task.template_of(config).require_plan(
+                config, scope_of(task.target, all_of(*task.problem))));
+        any_size_.emplace(std::pair(kernel, category), std::move(any));
+      } catch (const UserError& error) {
+        refuse(kernel, category, error.what());
+      }
+    }
 }
 
-std::string Dispatch::described(const Category& category) const {
+std::string DispatchLearner::described(const Category& category) const {
   std::vector<std::string> parts;
-  for (const std::string& name : differing_)
-    parts.push_back(name + "=" + to_text(category.members.at(name)));
+  for (const auto& [name, value] : category.members) parts.push_back(name + "=" + to_text(value));
   return parts.empty() ? "other sizes" : fmt::format("{}", fmt::join(parts, " "));
 }
 
-bool Dispatch::serves(std::size_t kernel, const Category& category) const {
-  return std::ranges::any_of(
-      category.shapes, [&](std::size_t shape) { return field_.regret(kernel, shape).has_value(); });
+void DispatchLearner::refuse(std::size_t kernel, std::size_t category, const std::string& why) {
+  refusals_.push_back(fmt::format("trial {} does not serve {}: {}", field_.kernels()[kernel].trial,
+                                  described(categories_[category]), why));
+  log_warning("{}", refusals_.back());
+  training_.queues[kernel][category].clear();
+  for (const std::size_t shape : categories_[category].shapes) field_.exclude(kernel, shape);
 }
 
-bool Dispatch::gate(std::size_t kernel, std::size_t category, device::Device& device,
-                    kernel::CompilePool& pool) {
-  const Category& of = categories_[category];
-  if (gated_.contains({kernel, category}) || !serves(kernel, of)) return true;
+void DispatchLearner::learn() {
+  training_.us.assign(field_.kernels().size(), {});
+  for (std::size_t kernel = 0; kernel < field_.kernels().size(); ++kernel)
+    for (const std::size_t shape : shapes_)
+      training_.us[kernel].push_back(field_.time(kernel, shape).us());
+  for (const std::size_t shape : shapes_)
+    if (!field_.best_us(shape))
+      throw UserError(fmt::format("no kernel of these serves {}: {}",
+                                  field_.shapes()[shape].described,
+                                  refusals_.empty() ? "run evolve for it" : refusals_.front()));
+  learned_ = learn_dispatch(training_);
+}
+
+bool DispatchLearner::gate(std::size_t kernel, std::size_t category, device::Device& device,
+                           kernel::CompilePool& pool) {
+  const std::pair at(kernel, category);
+  if (gated_.contains(at) || training_.queues[kernel][category].empty()) return true;
   const PortfolioKernel& chosen = field_.kernels()[kernel];
-  const TuningTask& task = field_.shapes()[of.shapes.front()].task;
+  const TuningTask& task = field_.shapes()[categories_[category].shapes.front()].task;
   try {
-    exports::AnySize any = any_size(task.template_of(chosen.config), *task.problem, task.target,
-                                    task.file, chosen.config);
+    exports::AnySize& any = any_size_.at(at);
     const auto variant = make_variant(task, chosen.config, pool, device);
     gate_any_size(*task.problem, variant->binder(), device,
                   static_cast<std::uint64_t>(chosen.trial), any);
     log_info("trial {} passed on {} at {} too", chosen.trial, device.info().id, any.gated);
-    gated_.emplace(std::pair(kernel, category), std::move(any));
+    gated_.insert(at);
     return true;
   } catch (const UserError& error) {
-    refusals_.push_back(
-        fmt::format("trial {} does not serve {}: {}", chosen.trial, described(of), error.what()));
-    log_warning("{}", refusals_.back());
+    refuse(kernel, category, error.what());
+    return false;
   }
-  for (const std::size_t shape : of.shapes) field_.exclude(kernel, shape);
-  return false;
 }
 
-bool Dispatch::gate(const std::vector<std::size_t>& kernels, device::Device& device,
-                    kernel::CompilePool& pool) {
+bool DispatchLearner::gate(device::Device& device, kernel::CompilePool& pool) {
   bool all = true;
-  for (const std::size_t kernel : kernels)
+  for (const std::size_t kernel : learned_.kernels)
     for (std::size_t category = 0; category < categories_.size(); ++category)
       all = gate(kernel, category, device, pool) && all;
   return all;
 }
 
-void Dispatch::learn(const std::vector<std::size_t>& kernels) {
-  kernels_ = kernels;
-  TrainingSet training{.shapes = shapes_,
-                       .regret = {},
-                       .sizes = sizes_,
-                       .products = products_,
-                       .categories = differing_};
-  for (const std::size_t kernel : kernels_) {
-    auto& row = training.regret.emplace_back();
-    for (std::size_t shape = 0; shape < shapes_.size(); ++shape)
-      row.push_back(field_.regret(kernel, shape));
-  }
-  learned_ = learn_tree(training);
+std::vector<std::int64_t> DispatchLearner::trials() const {
+  std::vector<std::int64_t> trials;
+  for (const std::size_t kernel : learned_.kernels)
+    trials.push_back(field_.kernels()[kernel].trial);
+  return trials;
 }
 
-std::vector<double> Dispatch::regrets() const {
-  std::vector<double> all;
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape)
-    for (const std::size_t choice : learned_.tree.preferred(shapes_[shape]))
-      if (const auto regret = field_.regret(kernels_[choice], shape)) {
-        all.push_back(*regret);
-        break;
-      }
-  return all;
+std::vector<std::int64_t> DispatchLearner::preferred(const problem::Problem& problem) const {
+  std::vector<std::int64_t> order;
+  for (const std::size_t choice : learned_.dispatch.preferred(all_of(problem)))
+    order.push_back(trials()[choice]);
+  return order;
 }
 
-void Dispatch::add_to(Packager& packager, const db::Store& store) const {
-  for (const std::size_t choice : learned_.tree.robust)
+void DispatchLearner::add_to(Packager& packager, const db::Store& store) const {
+  for (const std::size_t choice : learned_.dispatch.robust)
     for (std::size_t category = 0; category < categories_.size(); ++category) {
-      const auto found = gated_.find({kernels_[choice], category});
-      if (found == gated_.end()) continue;
+      const std::pair at(learned_.kernels[choice], category);
+      if (!gated_.contains(at)) continue;
       const std::size_t shape = categories_[category].shapes.front();
-      packager.add_trial(store, field_.kernels()[kernels_[choice]].trial,
-                         field_.shapes()[shape].task.problem->shape(), found->second, choice);
+      packager.add_trial(store, field_.kernels()[at.first].trial,
+                         field_.shapes()[shape].task.problem->shape(), any_size_.at(at), choice);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/portfolio/drawn_shapes.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/gate_and_screen.hpp"
@@ -25,6 +26,9 @@
 
 namespace fa_tune::tuner {
 namespace {
+
+// Enough to learn from, and four minutes of a GPU with 50 kernels.
+constexpr std::size_t kDrawnShapes = 48;
 
 TuningTask project_of(const db::RunRow& run, const std::filesystem::path& root,
                       const std::string& changes = "") {
@@ -79,17 +83,42 @@ PortfolioField::PortfolioField(const db::Store& store, const Wishes& wishes,
     take_shape(project_of(run, root));
   }
   for (const std::string& changes : wishes.shapes) take_shape(project_of(run_, root, changes));
+  draw_shapes(wishes);
   take_recorded(store, wishes);
   rule_out();
 }
 
-void PortfolioField::take_shape(TuningTask task) {
+TuningTask PortfolioField::task_at(const std::string& changes) const {
+  return project_of(run_, root_, changes);
+}
+
+void PortfolioField::draw_shapes(const Wishes& wishes) {
+  const std::size_t count = wishes.drawn.value_or(run_.time_kind == "measured" ? kDrawnShapes : 0);
+  if (count == 0) return;
+  const problem::SizeFormulas formulas = shapes_.front().task.problem->size_formulas();
+  std::vector<Constants> known;
+  for (const PortfolioShape& shape : shapes_)
+    known.push_back(shape.task.problem->complete(shape.task.problem->shape()));
+  for (const DrawnShape& drawn : drawn_shapes(known, formulas.sizes, count, wishes.seed)) {
+    std::vector<std::string> changes;
+    for (const auto& [name, value] : drawn.sizes)
+      changes.push_back(formulas.setting + name + "=" + to_text(value));
+    try {
+      take_shape(open_task(space::with_settings(shapes_[drawn.like].task.file, changes), root_),
+                 true);
+    } catch (const UserError& error) {  // sizes that the problem does not take together
+      log_info("{}", error.what());
+    }
+  }
+}
+
+void PortfolioField::take_shape(TuningTask task, bool drawn) {
   const auto known = std::ranges::find_if(shapes_, [&](const PortfolioShape& shape) {
     return shape.task.problem->shape() == task.problem->shape();
   });
   if (known != shapes_.end()) return;
   const std::string described = task.problem->describe(task.problem->shape());
-  shapes_.push_back({std::move(task), described});
+  shapes_.push_back({std::move(task), described, drawn});
 }
 
 void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes) {
@@ -154,7 +183,8 @@ std::size_t PortfolioField::missing() const {
 }
 
 std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool& pool,
-                                    std::uint64_t seed) {
+                                    std::uint64_t seed,
+                                    const std::function<void(std::size_t done)>& done) {
   std::size_t timed = 0;
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     const TuningTask& task = shapes_[shape].task;
@@ -186,13 +216,14 @@ std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool&
         ++timed;
       }
     }
+    done(shape + 1);
   }
   return timed;
 }
 
 void PortfolioField::race(device::Device& device, kernel::CompilePool& pool, double within,
                           std::uint64_t seed, const std::function<void(std::size_t done)>& done) {
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+  for (std::size_t shape = 0; shape < shapes_.size() && !shapes_[shape].drawn; ++shape) {
     const auto best = best_us(shape);
     std::vector<std::size_t> near;
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
@@ -229,12 +260,6 @@ std::optional<double> PortfolioField::over_best(std::size_t kernel, std::size_t 
   return us ? std::optional(*us / *best_us(shape)) : std::nullopt;
 }
 
-std::optional<double> PortfolioField::regret(std::size_t kernel, std::size_t shape) const {
-  if (const auto over = over_best(kernel, shape)) return std::log(*over);
-  const auto us = times_[kernel][shape].us();
-  return us ? std::optional(std::max(0.0, std::log(*us / *best_us(shape)))) : std::nullopt;
-}
-
 void PortfolioField::exclude(std::size_t kernel, std::size_t shape) {
   times_[kernel][shape] = {PortfolioTime::From::now, std::nullopt, {}};
   if (!raced_[shape]) return;
@@ -255,8 +280,10 @@ std::optional<double> PortfolioField::best_us(std::size_t shape) const {
 }
 
 Costs PortfolioField::costs(double within) const {
-  Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes_.size()));
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+  const auto shapes =
+      static_cast<std::size_t>(std::ranges::count(shapes_, false, &PortfolioShape::drawn));
+  Costs costs(kernels_.size(), std::vector<std::optional<double>>(shapes));
+  for (std::size_t shape = 0; shape < shapes; ++shape) {
     if (!best_us(shape))
       throw UserError(fmt::format("no kernel of these passed for {}: run evolve for it",
                                   shapes_[shape].described));

@@ -35,6 +35,7 @@ struct PortfolioTime {
 struct PortfolioShape {
   TuningTask task;
   std::string described;
+  bool drawn = false;  // to learn from: the choice is not for it, and it is not raced
 };
 
 // A config, by the fastest trial that has it.
@@ -52,11 +53,17 @@ class PortfolioField {
     std::size_t candidates = 5;       // of each shape, this many of the fastest trials
     std::vector<std::string> shapes;  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;            // no recorded time counts
+    // Drawn within the range of all others (drawn_shapes.hpp); nothing: 48 where times are measured,
+    // since an emulator takes seconds for what a GPU does in milliseconds.
+    std::optional<std::size_t> drawn = 0;
+    std::uint64_t seed = 0;  // of these
   };
   // Throws UserError if no trial fits the wishes, or if they are of several devices or problems.
   PortfolioField(const db::Store& store, const Wishes& wishes, const std::filesystem::path& root);
 
   const std::vector<PortfolioShape>& shapes() const { return shapes_; }
+  // One more, as Wishes::shapes says it, which does not become part of the field.
+  TuningTask task_at(const std::string& changes) const;
   const std::vector<PortfolioKernel>& kernels() const { return kernels_; }
   const PortfolioTime& time(std::size_t kernel, std::size_t shape) const {
     return times_[kernel][shape];
@@ -66,15 +73,18 @@ class PortfolioField {
   // Pairs whose time is not known.
   std::size_t missing() const;
   // Takes all missing pairs through a trial's stages. A kernel that fails in one of them does not
-  // serve that shape. Returns how many were timed. The device must be of run()'s name.
-  std::size_t measure(device::Device& device, kernel::CompilePool& pool, std::uint64_t seed);
+  // serve that shape. Returns how many were timed. The device must be of run()'s name. `done` gets
+  // the number of shapes that are over.
+  std::size_t measure(
+      device::Device& device, kernel::CompilePool& pool, std::uint64_t seed,
+      const std::function<void(std::size_t done)>& done = [](std::size_t) {});
 
   // How far screens of one kernel may differ. A kernel that is further behind the best of a shape
   // than `within` and this is not raced there.
   static constexpr double kWander = 0.03;
   static constexpr std::size_t kMostInRace = 12;
 
-  // Races, at each shape, the kernels that may be `within` of the best, as finals do
+  // Races, at each shape that is not drawn, the kernels that may be `within` of the best, as finals do
   // (race_finalists). For a device that measures, which must be of run()'s name. A kernel that
   // fails in a race does not serve that shape. A shape whose race said nothing keeps its screens.
   // `done` gets the number of shapes that are over.
@@ -87,17 +97,16 @@ class PortfolioField {
   // A kernel's time over that of the fastest, by the race if there was one. Nothing if it failed,
   // or if it was too far behind to be raced.
   std::optional<double> over_best(std::size_t kernel, std::size_t shape) const;
-  // The logarithm of a kernel's time over the best: by the race, or by screens where it was too far
-  // behind to be raced. Nothing if it failed.
-  std::optional<double> regret(std::size_t kernel, std::size_t shape) const;
   // From now on the kernel does not serve that shape, and the best is that of the others.
   void exclude(std::size_t kernel, std::size_t shape);
-  // Costs for fewest_cover: logarithms of times over the best, for kernels `within` (0.02) of it.
+  // Costs for fewest_cover, of the shapes that are not drawn, which come first: logarithms of times
+  // over the best, for kernels `within` (0.02) of it.
   // Throws UserError if a shape has no kernel at all.
   Costs costs(double within) const;
 
  private:
-  void take_shape(TuningTask task);
+  void take_shape(TuningTask task, bool drawn = false);
+  void draw_shapes(const Wishes& wishes);
   void take_recorded(const db::Store& store, const Wishes& wishes);
   void rule_out();
 

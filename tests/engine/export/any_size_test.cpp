@@ -13,19 +13,13 @@ namespace fa_tune::test {
 
 using namespace fa_tune::exports;
 using namespace fa_tune::problem;
-using expression::Expression;
 using expression::Residue;
 
 namespace {
 
-Residue formula(const std::string& text) {
-  return Residue::of(Expression::parse(text),
-                     [](const std::string& name) { return std::optional(Residue::later(name)); });
-}
-
 std::vector<Residue> formulas(const std::vector<std::string>& texts) {
   std::vector<Residue> all;
-  for (const std::string& text : texts) all.push_back(formula(text));
+  for (const std::string& text : texts) all.push_back(Residue::of_text(text));
   return all;
 }
 
@@ -54,10 +48,11 @@ Package resizable() {
   call.any_size = AnySize{
       .sizes = {"columns", "rows"},
       .kernels = {{formulas({"ceil_div(columns, 32)", "rows", "1"}), formulas({"32", "1", "1"}),
-                   formulas({"1", "1", "1"}), formula("columns * 4")}},
+                   formulas({"1", "1", "1"}), Residue::of_text("columns * 4")}},
       .dims = {{"x", formulas({"rows", "columns"})}, {"y", formulas({"rows"})}},
-      .scalars = {{"columns", formula("columns")}, {"tiles", formula("ceil_div(columns, 32)")}},
-      .required = {formula("columns % 4 == 0")},
+      .scalars = {{"columns", Residue::of_text("columns")},
+                  {"tiles", Residue::of_text("ceil_div(columns, 32)")}},
+      .required = {Residue::of_text("columns % 4 == 0")},
       .most_shared = 100000,
       .gated = "rows=3 columns=12"};
   return package_of("resizable", std::move(call));
@@ -72,7 +67,7 @@ Package resizable_steps() {
   call.tensors.push_back({"parts", DType::f32, Role::workspace, {8, 2}, {}, "RN"});
   call.any_size->dims.emplace("parts", formulas({"rows", "ceil_div(columns, 32)"}));
   call.any_size->kernels.push_back({formulas({"1", "1", "1"}), formulas({"32", "1", "1"}),
-                                    formulas({"1", "1", "1"}), formula("0")});
+                                    formulas({"1", "1", "1"}), Residue::of_text("0")});
   call.steps = {PlannedFill{"parts", 0},
                 PlannedKernel{0, call.launch, {"x", "parts", "columns"}, {}},
                 PlannedKernel{1, {{1, 1, 1}, {32, 1, 1}, {}, 0}, {"parts", "y", "tiles"}, {}}};
@@ -98,20 +93,22 @@ std::string between(const std::string& text, const std::string& begin, const std
   return text.substr(from, to - from);
 }
 
-// Two for any sizes. Below 10 rows the second, which takes no sizes above 200 columns; outside of 4 to
-// 100 the first.
+// Two for any sizes. Below 10 rows the second is done first, which takes no sizes above 200 columns;
+// outside of 4 to 100 the first is taken.
 Package dispatched() {
   Package two = resizable();
   two.name = "two";
   two.calls.push_back(two.calls[0]);
   two.calls[0].choice = 0;
   two.calls[1].choice = 1;
-  two.calls[1].any_size->kernels[0].shared = formula("columns * 8");
-  two.calls[1].any_size->required.push_back(formula("columns <= 200"));
+  two.calls[1].any_size->kernels[0].shared = Residue::of_text("columns * 8");
+  two.calls[1].any_size->required.push_back(Residue::of_text("columns <= 200"));
   two.dispatch.emplace();
-  two.dispatch->nodes = {{.split = {.product = {"rows"}, .below = 10}, .then = 1, .otherwise = 2},
-                         {.choice = 1},
-                         {.choice = 0}};
+  const QueueFormulas rows = {Residue::of_text("rows"), Residue::of_text("1"),
+                              Residue::of_text("1"), Residue::of_text("1"),
+                              Residue::of_text("rows")};
+  two.dispatch->costs = {{.choice = 0, .queues = {rows}, .fixed_us = 9.5, .step_us = 0},
+                         {.choice = 1, .queues = {rows}, .fixed_us = 0, .step_us = 1}};
   two.dispatch->ranges = {{"rows", 4, 100}};
   two.dispatch->robust = {0, 1};
   return two;
@@ -165,7 +162,7 @@ assert _in_order([0, 1], {"x": (8, 400)}) == [1, 0] and "200" in _at_sizes(1, {"
   CHECK(runs(FA_TUNE_PYTHON " -m py_compile " + (folder / "module.py").string()));
   // A size that no tensor shows.
   Package package = resizable();
-  package.calls[0].any_size->dims.at("x")[1] = formula("columns * 2");
+  package.calls[0].any_size->dims.at("x")[1] = Residue::of_text("columns * 2");
   CHECK(message_of<UserError>([&] { torch_module(package); }).find("the size columns is no") == 0);
 }
 

@@ -154,17 +154,13 @@ TEST_CASE("portfolio: where screens say one thing and a race another, the race i
   CHECK_FALSE(costs[kernel_of(lucky)][0]);
   CHECK_FALSE(costs[kernel_of(far)][0]);
 
-  // A tree is learned from all of them, by screens where there was no race.
-  CHECK(*field.regret(kernel_of(lucky), 0) == doctest::Approx(std::log(100.0 / 96)).epsilon(0.1));
-  CHECK(*field.regret(kernel_of(far), 0) == doctest::Approx(std::log(140.0 / 99)));
   // Without the winner the next is the best.
   field.exclude(kernel_of(steady), 0);
-  CHECK_FALSE(field.regret(kernel_of(steady), 0));
-  CHECK(*field.regret(kernel_of(lucky), 0) == doctest::Approx(0));
+  CHECK_FALSE(field.time(kernel_of(steady), 0).us());
   CHECK(field.costs(0.02)[kernel_of(lucky)][0] == doctest::Approx(0));
   field.exclude(kernel_of(lucky), 0);
   CHECK_FALSE(field.raced(0));
-  CHECK(*field.regret(kernel_of(far), 0) == doctest::Approx(0));
+  CHECK(*field.over_best(kernel_of(far), 0) == doctest::Approx(1));
 }
 
 }  // namespace fa_tune::test
