@@ -26,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 # Of scripts and of the CUDA files that have the sizes too.
 SMALL: Dict[str, List[Tuple[str, str]]] = {
     "": [(r"\b(8|1|10)_?000_?000_?0?\b", "10000"), (r"\b80000000\b", "10000")],
+    "reduction": [(r"\b800000000\b", "100000")],
     "convolution": [(r"\b4096\b", "128")],
     "sepconv": [(r"\b4096\b", "128")],
     "matmul": [(r"\b4096\b", "256"), (r"\(512, 512\)", "(256, 256)")],
