@@ -27,6 +27,18 @@ class FakeCuda:
         text._obj.value = b"out of memory"
         return 0
 
+    def do_cuDeviceGet(self, handle, number):
+        handle._obj.value = number
+        return 0
+
+    def do_cuDevicePrimaryCtxRetain(self, context, handle):
+        context._obj.value = 100 + handle.value  # 0 would be no context
+        return 0
+
+    def do_cuCtxSetCurrent(self, context):
+        self.entered = context.value - 100
+        return 0
+
     def do_cuDeviceGetCount(self, count):
         count._obj.value = 1
         return 0

@@ -108,6 +108,12 @@ class OnEmulator(unittest.TestCase):
             numpy.testing.assert_allclose(found[2], self.a + self.b)
             self.assertEqual([each is None for each in found], [True, True, False, True])
 
+    def test_a_config_with_the_kernel_of_another_is_looked_at_too(self):
+        output = Output()
+        self.params = {"block_size_x": [64], "float_type": ["float"], "unused": [1, 2, 3]}
+        rows = self.tune(observers=[output])
+        self.assertEqual([(row["unused"], row["looks"]) for row in rows], [(1, 1), (2, 2), (3, 3)])
+
     def test_a_function_of_ones_own_may_refuse_what_was_looked_at(self):
         self.params["float_type"] = ["float"]
         rows = self.tune(observers=[Output()], verify=lambda answer, found: False)
@@ -157,7 +163,7 @@ class OnGpu(unittest.TestCase):
         space = problem.write(request, path, "h100")
         words = ["evolve", f"--space={space.path}", f"--db={path / 'run.db'}", "--no-finals"]
         _run.checked([*words, "--device=emulator:h100", "--strategy=exhaustive", "--budget=2"])
-        self.device = Device("cuda:0", "h100")
+        self.device = Device("cuda:1", "h100")
         self.cuda = FakeCuda()
         self.addCleanup(setattr, Driver, "_instance", Driver._instance)
         Driver._instance = Driver(self.cuda)
@@ -171,6 +177,7 @@ class OnGpu(unittest.TestCase):
                 numpy.testing.assert_array_equal(found[1], 2.5 * self.x)
                 self.assertEqual([found[0], found[2], int(found[3])], [None, None, 8])
                 self.assertEqual(self.cuda.launch[0], [8 // size, 1, 1, size, 1, 1, 0])
+                self.assertEqual(self.cuda.entered, 1)
             copied = self.cuda.calls.count("cuMemcpyHtoD_v2")
             self.assertEqual((copied, self.cuda.calls.count("cuMemcpyDtoH_v2")), (1, 1))
             self.assertNotEqual(self.cuda.memory, {})

@@ -50,16 +50,16 @@ def with_kernel_tuner(asked, record):
         if not bound.get("lang"):
             bound["lang"] = backend()
         names = {"block_size_names": bound["block_size_names"]} if bound.get("block_size_names") else {}
-        began = time.monotonic()
+        whole = Searchspace(params, bound.get("restrictions"), 1024, **names).size <= asked["evaluations"]
         if not bound.get("strategy"):
-            whole = Searchspace(params, bound.get("restrictions"), 1024, **names).size <= asked["evaluations"]
             bound["strategy"] = "brute_force" if whole else asked["strategy"]
         if bound["strategy"] != "brute_force":  # which takes no options
             bound["strategy_options"] = bounded(bound, max_fevals=asked["evaluations"], time_limit=asked["seconds"])
         if bound.get("parallel") and importlib.util.find_spec("ray") is None:
             del bound["parallel"]  # there is one GPU
+        began = time.monotonic()
         results, environment = original(**bound)
-        record(told(bound["kernel_name"], params, results, time.monotonic() - began))
+        record({**told(bound["kernel_name"], params, results, time.monotonic() - began), "whole": whole})
         return results, environment
 
     kernel_tuner.tune_kernel = tune_kernel
@@ -80,10 +80,10 @@ def with_fa_tune(asked, record):
         wanted = [config_of(config, params) for config in configs]
         held = {**bound, "tune_params": params, "restrictions": lambda p: tuple(p[name] for name in params) in wanted,
                 "strategy": "brute_force", "strategy_options": {}, "quiet": True}  # fmt: skip
-        for name in ("cache", "observers", "metrics", "objective", "objective_higher_is_better"):
-            held.pop(name, None)
-        if held.pop("verify", None):  # without it the answer is compared element by element
+        if bound.get("verify") or bound.get("observers"):  # which decide in the place of a comparison
             held.pop("answer", None)
+        for name in ("cache", "verify", "observers", "metrics", "objective", "objective_higher_is_better"):
+            held.pop(name, None)
         times = {config_of(row, params): row["time"] * 1000 for row in original(**held)[0]}
         return [times.get(each) for each in wanted]
 
@@ -92,7 +92,8 @@ def with_fa_tune(asked, record):
         rival = rivals.pop(0) if rivals else {}
         if not bound.get("strategy"):
             bound["strategy"] = "evolve"
-        bound["strategy_options"] = bounded(bound, max_fevals=rival.get("evaluated") or asked["evaluations"], finals=asked["finals"])
+        limit = {} if rival.get("whole") else {"time_limit": max(rival.get("seconds") or 0, asked["seconds"])}
+        bound["strategy_options"] = bounded(bound, max_fevals=asked["evaluations"], finals=asked["finals"], **limit)
         began = time.monotonic()
         results, environment = original(**bound)
         row = told(bound["kernel_name"], bound["tune_params"], results, time.monotonic() - began)

@@ -10,7 +10,6 @@ from typing import Any, Dict, Optional, Tuple
 from .errors import MachineError
 
 _CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
-
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
 
 
@@ -125,7 +124,7 @@ class Driver:
 
     def is_done(self, stream: int) -> bool:
         """Whether all that was launched there is over."""
-        code = self._library.cuStreamQuery(ctypes.c_void_p(stream))
+        code: int = self._library.cuStreamQuery(ctypes.c_void_p(stream))
         if code != _NOT_READY:
             self._check("cuStreamQuery", code)
         return code == 0

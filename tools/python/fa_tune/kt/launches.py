@@ -6,6 +6,7 @@ import json
 import sqlite3
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy
@@ -21,8 +22,8 @@ from .devices import Device
 class _Buffer:
     """Device memory with the contents of a host array, as CuPy's arrays show theirs."""
 
-    def __init__(self, driver: Driver, host: Any) -> None:
-        self.driver, self.host = driver, host
+    def __init__(self, driver: Driver, number: int, host: Any) -> None:
+        self.driver, self.host, self.device = driver, host, SimpleNamespace(id=number)
         self.address = driver.allocate(host.nbytes)
         self.fill()
 
@@ -119,14 +120,14 @@ class Launches:
         _run.checked([*words, f"--out={file}"])
 
     def _fill(self) -> None:
-        driver = Driver.get()
-        driver.enter(int(self.device.name.split(":")[1]))
+        driver, number = Driver.get(), int(self.device.name.split(":")[1])
+        driver.enter(number)
         for each in self._arguments:
             if not each.is_array:
                 continue
             if each.name not in self._there:
                 host = numpy.ascontiguousarray(each.value).reshape(-1)
-                self._there[each.name] = _Buffer(driver, host)
+                self._there[each.name] = _Buffer(driver, number, host)
             elif each.written:
                 self._there[each.name].fill()
         constants = {
@@ -135,7 +136,7 @@ class Launches:
         }
         for name, value in {**constants, args.KEPT: numpy.zeros(1, numpy.int32)}.items():
             if name not in self._there:
-                self._there[name] = _Buffer(driver, value)
+                self._there[name] = _Buffer(driver, number, value)
 
     def _emulate(self, trial: int) -> Dict[str, Any]:
         if self._request.constants:
@@ -152,7 +153,9 @@ class Launches:
 
 def _trials(database: Path, params: Sequence[str]) -> Dict[Tuple[str, ...], int]:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        rows = connection.execute("SELECT coalesce(duplicate_of, id), config FROM trials").fetchall()
+        rows = connection.execute(
+            "SELECT coalesce(duplicate_of, id), config FROM trials"
+        ).fetchall()
     return {execute.key_of(json.loads(config), params): trial for trial, config in rows}
 
 
