@@ -40,7 +40,7 @@ for size in SIZES:
 '''
 SLEEP = """
 import subprocess, sys, kernel_tuner
-open("FILE", "a").write("%d\\n" % subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid)
+open("FILE", "a").write("%d\\n" % subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid)
 import time; time.sleep(600)
 """
 
