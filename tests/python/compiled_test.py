@@ -1,82 +1,14 @@
-"""A winner as a function of arrays, without a GPU: a libcuda of Python's, whose device memory is the
-host's and which computes y = a * x, is what the package calls."""
+"""A winner as a function of arrays, without a GPU."""
 
 import ctypes
 import unittest
 
 import numpy
+from fake_cuda import FakeCuda
 
 from fa_tune import _arrays, compiled
 from fa_tune._driver import Driver
 from fa_tune.errors import MachineError
-
-
-class FakeCuda:
-    """Functions by their names; what was called is kept."""
-
-    def __init__(self):
-        self.calls, self.memory, self.failing = [], {}, None
-
-    def __getattr__(self, name):
-        if name.startswith("do_"):
-            return lambda *_: 0
-
-        def function(*arguments):
-            self.calls.append(name)
-            if name == self.failing:
-                return 2
-            return getattr(self, "do_" + name)(*arguments)
-
-        return function
-
-    def do_cuGetErrorString(self, code, text):
-        text._obj.value = b"out of memory"
-        return 0
-
-    def do_cuDeviceGetCount(self, count):
-        count._obj.value = 1
-        return 0
-
-    def do_cuDeviceGetAttribute(self, number, attribute, handle):
-        number._obj.value = {75: 9, 76: 0}[attribute]
-        return 0
-
-    def do_cuMemAlloc_v2(self, address, size):
-        room = (ctypes.c_uint8 * size.value)()
-        address._obj.value = ctypes.addressof(room)
-        self.memory[address._obj.value] = room
-        return 0
-
-    def do_cuMemFree_v2(self, address):
-        return 0 if self.memory.pop(address.value, None) is not None else 1
-
-    def do_cuMemcpyHtoD_v2(self, to, source, size):
-        ctypes.memmove(to.value, source.value, size.value)
-        return 0
-
-    def do_cuMemcpyDtoH_v2(self, to, source, size):
-        ctypes.memmove(to.value, source.value, size.value)
-        return 0
-
-    def do_cuTensorMapEncodeTiled(self, place, kind, rank, address, dims, strides, box, steps, *more):
-        if place.value % 64 or address.value % 16:
-            return 1
-        rank = rank.value
-        facts = [kind.value, address.value, list(dims)[:rank], list(strides)[: rank - 1], list(box)[:rank]]
-        self.map = [*facts, list(steps)[:rank], [each.value for each in more]]
-        ctypes.memset(place.value, 0xAB, 128)
-        return 0
-
-    def do_cuLaunchKernelEx(self, config, function, parameters, extra):
-        config = config._obj
-        self.launch = (list(config.sizes), config.stream, config.count)
-        x, y = (ctypes.cast(parameters[i], ctypes.POINTER(ctypes.c_uint64))[0] for i in (0, 1))
-        a = ctypes.cast(parameters[2], ctypes.POINTER(ctypes.c_float))[0]
-        n = ctypes.cast(parameters[3], ctypes.POINTER(ctypes.c_int32))[0]
-        for i in range(n):
-            value = ctypes.c_float.from_address(x + 4 * i).value
-            ctypes.c_float.from_address(y + 4 * i).value = a * value
-        return 0
 
 
 CALL = {

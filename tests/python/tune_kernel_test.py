@@ -8,11 +8,13 @@ import os
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy
 
 import fa_tune
-from fa_tune import run_kernel, tune_kernel
+from fa_tune import _run, run_kernel, tune_kernel
+from fa_tune.kt import devices
 from fa_tune.kt import source as kernel_source
 
 os.environ["FA_TUNE_DEVICE"] = "emulator:h100"
@@ -264,6 +266,14 @@ class VectorAdd(unittest.TestCase):
         rows, _ = self.tune(observers=[fa_tune.observers.RegisterObserver()])
         self.assertTrue(all(0 < row["num_regs"] < 256 for row in rows))
 
+    def test_finals_are_held_on_a_gpu_unless_one_says_no(self):
+        gpu = devices.Device("cuda:0", "h100")
+        for options, left_out in [({}, False), ({"finals": True}, False), ({"finals": False}, True)]:
+            with mock.patch.object(devices, "choose", return_value=gpu):
+                with mock.patch.object(_run, "run", side_effect=InterruptedError) as run:
+                    self.assertRaises(InterruptedError, self.tune, strategy_options=options)
+            self.assertEqual("--no-finals" in run.call_args[0][0], left_out, options)
+
     def test_what_is_not_carried_out_names_its_argument(self):
         class Mine:
             pass
@@ -275,6 +285,7 @@ class VectorAdd(unittest.TestCase):
             ("strategy", "magic"),
             ("strategy", Mine()),
             ("strategy_options", {"max_fevals": 0}),
+            ("strategy_options", {"finals": "none"}),
             ("restrictions", ["unknown > 1"]),
             ("answer", [self.arguments[0]]),
             ("answer", [self.arguments[0][:5], None, None, None]),

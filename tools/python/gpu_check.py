@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy  # noqa: E402
 
 import fa_tune  # noqa: E402
+from fa_tune.accuracy import AccuracyObserver  # noqa: E402
+from fa_tune.observers.nvml import NVMLObserver  # noqa: E402
 
 SOURCE = """
 __global__ void scale_add(float *c, const float *a, const float *b, int n) {
@@ -156,7 +158,20 @@ def kernel_tuners_way(device: str) -> None:
         )
         _true(len(rows) == 3)
 
+    def observed() -> str:
+        rows, _ = fa_tune.tune_kernel(
+            *given,
+            {"block_size_x": [128, 256], "per": [2]},
+            strategy_options={"finals": False},
+            answer=[expected, None, None, None],
+            observers=[AccuracyObserver("max"), NVMLObserver(["nvml_power", "temperature"])],
+            **options,
+        )
+        _true(len(rows) == 2 and all(row["error"] < 1e-6 and row["nvml_power"] > 0 for row in rows))
+        return f"{rows[0]['nvml_power']:.0f} W, {rows[0]['temperature']:.0f} degrees"
+
     check("tune_kernel", tuned)
+    check("tune_kernel with observers", observed)
     check("tune_kernel with verify", checked)
     after = lambda: fa_tune.run_kernel(*given, {"block_size_x": 128, "per": 2}, **options)[0]  # noqa: E731
     check("run_kernel", lambda: same(after(), expected))

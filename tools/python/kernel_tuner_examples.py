@@ -11,9 +11,11 @@ in the CUDA file alike, and FA_TUNE_MAX_FEVALS bounds each search.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 # Of scripts and of the CUDA files that have the sizes too.
 SMALL: Dict[str, List[Tuple[str, str]]] = {
     "": [(r"\b(8|1|10)_?000_?000_?0?\b", "10000"), (r"\b80000000\b", "10000")],
+    "reduction": [(r"\b800000000\b", "100000")],
     "convolution": [(r"\b4096\b", "128")],
     "sepconv": [(r"\b4096\b", "128")],
     "matmul": [(r"\b4096\b", "256"), (r"\(512, 512\)", "(256, 256)")],
@@ -60,6 +63,21 @@ def shrunk(text: str, name: str) -> str:
     return text
 
 
+def end(child: subprocess.Popen) -> None:
+    """Kills it and all that it has started: searches run in sessions of their own."""
+    parents = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8") as file:
+            parents[int(name)] = int(file.read().rsplit(")", 1)[1].split()[1])
+    found = [child.pid]
+    for parent in found:  # grows as it goes
+        found += [process for process, of in parents.items() if of == parent]
+    for process in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    child.wait()
+
+
 def run(script: Path, source: Path, arguments: argparse.Namespace) -> Tuple[str, str, float]:
     """The outcome, what it says, and how long it took."""
     work = source.parent / script.stem
@@ -76,21 +94,16 @@ def run(script: Path, source: Path, arguments: argparse.Namespace) -> Tuple[str,
     if script.name.startswith("test_"):
         words = [sys.executable, "-m", "pytest", "-q", script.name]
     began = time.perf_counter()
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(words, cwd=work, env=environment, stdout=pipe, stderr=pipe, text=True)
     try:
-        done = subprocess.run(
-            words,
-            cwd=work,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=arguments.timeout,
-        )
-        code, said, told = done.returncode, done.stdout, done.stderr
+        said, told = child.communicate(timeout=arguments.timeout)
     except subprocess.TimeoutExpired:
+        end(child)
         return "timeout", f"more than {arguments.timeout} s", arguments.timeout
     seconds = time.perf_counter() - began
     (work / "log").write_text(said + told)
-    if code == 0:
+    if child.returncode == 0:
         best = [line for line in said.splitlines() if line.startswith("best of")]
         empty = "no results to report" in said
         return ("no result" if empty else "runs"), best[-1] if best else "", seconds

@@ -10,6 +10,7 @@ from typing import Any, Dict, Optional, Tuple
 from .errors import MachineError
 
 _CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+_NOT_READY = 600  # CUDA_ERROR_NOT_READY
 
 
 class Driver:
@@ -38,7 +39,9 @@ class Driver:
             return cls._instance
 
     def call(self, name: str, *arguments: Any) -> None:
-        code = getattr(self._library, name)(*arguments)
+        self._check(name, getattr(self._library, name)(*arguments))
+
+    def _check(self, name: str, code: int) -> None:
         if code == 0:
             return
         text = ctypes.c_char_p()
@@ -63,6 +66,13 @@ class Driver:
         handle, text = ctypes.c_int(), ctypes.create_string_buffer(256)
         self.call("cuDeviceGet", ctypes.byref(handle), device)
         self.call("cuDeviceGetName", text, 256, handle)
+        return text.value.decode(errors="replace")
+
+    def bus_id(self, device: int) -> str:
+        """As NVML and nvidia-smi name it: 00000000:01:00.0, say."""
+        handle, text = ctypes.c_int(), ctypes.create_string_buffer(32)
+        self.call("cuDeviceGet", ctypes.byref(handle), device)
+        self.call("cuDeviceGetPCIBusId", text, 32, handle)
         return text.value.decode(errors="replace")
 
     def enter(self, device: int) -> None:
@@ -111,6 +121,13 @@ class Driver:
             "cuModuleGetGlobal_v2", ctypes.byref(address), ctypes.byref(size), module, name.encode()
         )
         return address.value
+
+    def is_done(self, stream: int) -> bool:
+        """Whether all that was launched there is over."""
+        code: int = self._library.cuStreamQuery(ctypes.c_void_p(stream))
+        if code != _NOT_READY:
+            self._check("cuStreamQuery", code)
+        return code == 0
 
     def synchronize(self, stream: int) -> None:
         self.call("cuStreamSynchronize", ctypes.c_void_p(stream))

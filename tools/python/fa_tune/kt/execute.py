@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from pathlib import Path
-from typing import Any, List, Mapping, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 import numpy
 
@@ -98,11 +99,23 @@ def _emulate(
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     grid, block, shared = request.geometry.of(config)
-    words = ["emulate", str(file), f"--kernel={request.kernel}", f"--device={device.target}"]
+    words = [f"--kernel={request.kernel}", f"--shared={shared}", f"--include={folder}"]
     words += [f"--grid={','.join(map(str, grid))}", f"--block={','.join(map(str, block))}"]
-    words += [f"--shared={shared}", f"--include={folder}", "--check=none"]
     for name, value in {**config, **own["derived"]}.items():
         words.append(f"--define={name}={int(value) if isinstance(value, bool) else value}")
+    return _outputs(arguments, emulated(file, words, arguments, folder, device))
+
+
+def emulated(
+    file: Path,
+    words: Sequence[str],
+    arguments: Sequence[args.Argument],
+    folder: Path,
+    device: Device,
+) -> Dict[str, Any]:
+    """The arrays after one launch of a kernel's file on the emulator, by name. `words` say which
+    kernel, and with how many blocks and threads."""
+    words = ["emulate", str(file), f"--device={device.target}", "--check=none", *words]
     dumps = []
     for i, each in enumerate(arguments):
         if not each.is_array:
@@ -118,7 +131,12 @@ def _emulate(
         if each.is_array:
             made = numpy.load(folder / f"out{i}.npy", allow_pickle=False)
             results[each.name] = made.astype(each.value.dtype).reshape(each.value.shape)
-    return _outputs(arguments, results)
+    return results
+
+
+def key_of(config: Mapping[str, Any], names: Iterable[str]) -> Tuple[str, ...]:
+    """A config as the database and a row have it alike."""
+    return tuple(json.dumps(config.get(name)) for name in names)
 
 
 def _number(argument: args.Argument) -> str:

@@ -128,7 +128,7 @@ def tune_kernel(
     )
     limits = [configs.restriction(e, request.params) for e in _restrictions(restrictions)]
     plan = strategies.plan(strategy, strategy_options)
-    watchers = observe.wanted(observers)
+    watchers = observe.Observers(observers, iterations)
     path = results.path_of_cache(cache) if cache else None
     cached = results.load_cache(path, request.kernel, request.params) if path else []
     passes = configs.passes(limits)
@@ -139,6 +139,7 @@ def tune_kernel(
         title = "simulation"
     else:
         chosen = devices.choose(device, quiet)
+        watchers.check(chosen, answer)
         if plan.note and not quiet:
             say(plan.note)
         fresh, title = search(

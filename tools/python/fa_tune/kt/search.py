@@ -8,12 +8,13 @@ import sys
 import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from .. import _run
 from ..errors import InputError, Interrupted, error_of
 from . import arguments as args
 from . import configs, devices, execute, observe, problem, results, strategies
+from .launches import Launches
 from .results import Row
 
 
@@ -49,7 +50,7 @@ def search(
     seed: Optional[int],
     verbose: bool,
     quiet: bool,
-    watchers: Sequence[str],
+    observers: observe.Observers,
 ) -> Tuple[List[Row], str]:
     """The rows of a search, and the device's name."""
     whole = configs.count(request.params)
@@ -64,7 +65,7 @@ def search(
             device.target,
             limits,
             answer,
-            compared=verify is None,
+            compared=verify is None and not observers.outputs,
             atol=atol,
             excluded=[results.key_of(row, request.params) for row in cached],
             most=evaluations,
@@ -73,7 +74,7 @@ def search(
         words = ["evolve", "--format=json", f"--space={space.path}", f"--db={database}"]
         words += [f"--device={device.name}", f"--strategy={plan.name}", "--warm=off"]
         words += [f"--budget={evaluations}", *_run.option("seed", seed)]
-        if device.is_emulator:  # whose predictions are the same each time
+        if device.is_emulator or not plan.finals:  # an emulator predicts the same each time
             words.append("--no-finals")
         done = _run.run(words, None if not quiet else False, plan.seconds)
         rows, title = _rows(database, folder, request.params)
@@ -88,9 +89,11 @@ def search(
             say(
                 f"{len(rows) - len(right)} of {len(rows)} configs failed: {execute.reasons(database)}"
             )
-        if verify is not None:
-            _verify(request, device, space, answer, verify, atol, right, verbose)
-        if watchers:
+        if verify is not None or observers.outputs or observers.launches:
+            with Launches(request, space.arguments, device, database) as launches:
+                expected = None if answer is None else args.answers(answer, space.arguments)
+                _look(launches, expected, verify, atol, observers, right, request.params, verbose)
+        if observers.registers:
             observe.add_registers(database, rows, request.params)
         return rows, title
 
@@ -116,42 +119,44 @@ def _rows(database: Path, folder: Path, params: configs.Params) -> Tuple[List[Ro
     return rows, str(said.get("device_name", ""))
 
 
-def _verify(
-    request: problem.Request,
-    device: devices.Device,
-    space: problem.Space,
-    answer: Optional[Sequence[Any]],
+def _look(
+    launches: Launches,
+    expected: Optional[Sequence[Any]],
     verify: Any,
     atol: float,
+    observers: observe.Observers,
     rows: Sequence[Row],
+    params: configs.Params,
     verbose: bool,
 ) -> None:
-    """Asks the caller's function of each config that ran; takes the time of those that it refuses.
+    """Asks the caller's function and observers of each config that ran; takes the time of those
+    that the function refuses.
 
     It is given what is expected, and what came of it: None where nothing is said of an argument.
     """
-    expected = None if answer is None else args.answers(answer, space.arguments)
+    wanted = launches.arrays if expected is None else [each is not None for each in expected]
+    observers.begin(launches.device)
     for row in rows:
-        config = {name: row[name] for name in request.params}
-        outputs: List[Any] = []
-        for i, (each, value) in enumerate(
-            zip(space.arguments, execute.run(request, config, device))
-        ):
-            asked = each.is_array if expected is None else expected[i] is not None
-            outputs.append(value if asked else None)
-        try:
-            right = _asked(verify, expected, outputs, atol)
-        except Exception as error:
-            raise InputError(f"verify: the function failed for {config}: {error!r}") from error
-        if not right:
-            row["time"] = "RuntimeFailedConfig"
-            if verbose:
-                say(f"verify refused {config}")
+        config = {name: row[name] for name in params}
+        if verify is not None or observers.outputs:
+            outputs = launches.outputs(config, wanted)
+            observers.look_at_output(row, expected or [], outputs)
+            if verify is not None and not _asked(verify, expected, outputs, atol, config):
+                row["time"] = "RuntimeFailedConfig"
+                if verbose:
+                    say(f"verify refused {config}")
+                continue
+        observers.look_at_launches(row, config, launches)
 
 
-def _asked(verify: Any, expected: Any, outputs: List[Any], atol: float) -> bool:
+def _asked(
+    verify: Any, expected: Any, outputs: List[Any], atol: float, config: Mapping[str, Any]
+) -> bool:
     """With `atol` where the function takes it."""
     taken = inspect.signature(verify).parameters
     named = "atol" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
     more = {"atol": atol} if named else {}
-    return bool(verify(expected, outputs, **more))
+    try:
+        return bool(verify(expected, outputs, **more))
+    except Exception as error:
+        raise InputError(f"verify: the function failed for {config}: {error!r}") from error

@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     name: str
     evaluations: Optional[int]
     seconds: Optional[float]
+    finals: bool
     note: str
 
 
@@ -75,6 +76,9 @@ def plan(strategy: Any, options: Optional[Mapping[str, Any]]) -> Plan:
         raise InputError(f"strategy: {given!r} is not known; there are {', '.join(known())}")
     left: Dict[str, Any] = dict(options or {})
     evaluations, seconds = left.pop("max_fevals", None), left.pop("time_limit", None)
+    finals = left.pop("finals", True)
+    if not isinstance(finals, bool):
+        raise InputError(f"strategy_options: finals is True or False, not {finals!r}")
     left.pop("searchspace_construction_options", None)
     notes = []
     ours = _SAME.get(name, name if name in _OURS else "evolve")
@@ -91,7 +95,8 @@ def plan(strategy: Any, options: Optional[Mapping[str, Any]]) -> Plan:
     bound = os.environ.get("FA_TUNE_MAX_FEVALS", "")
     if bound.isdigit() and int(bound) > 0:  # to try a script whose searches are long
         whole = min(whole or int(bound), int(bound))
-    return Plan(ours, whole, None if seconds is None else float(seconds), "; ".join(notes))
+    limit = None if seconds is None else float(seconds)
+    return Plan(ours, whole, limit, finals, "; ".join(notes))
 
 
 def __getattr__(name: str) -> Strategy:

@@ -1,5 +1,5 @@
 """What a tuning run may watch beside the time."""
 
-from ..kt.observe import BenchmarkObserver, RegisterObserver
+from ..kt.observe import BenchmarkObserver, OutputObserver, RegisterObserver
 
-__all__ = ["BenchmarkObserver", "RegisterObserver"]
+__all__ = ["BenchmarkObserver", "OutputObserver", "RegisterObserver"]
