@@ -40,6 +40,7 @@ class Learner {
 
   struct Learned {
     std::vector<std::size_t> kernels;
+    std::vector<std::size_t> robust;  // places of `kernels`, in their order
     std::map<std::pair<std::size_t, std::size_t>, KernelTimes::Fit> fits;  // kernel, category
   };
 
@@ -52,6 +53,13 @@ class Learner {
       if (!shapes.empty()) learned.fits.emplace(at, place.times.fit(shapes));
     }
     choose(known, learned);
+    Costs regrets;
+    for (const std::size_t kernel : learned.kernels) {
+      auto& row = regrets.emplace_back();
+      for (std::size_t shape = 0; shape < best_.size(); ++shape)
+        if (known[shape]) row.push_back(regret_of(kernel, shape));
+    }
+    learned.robust = by_robustness(regrets);
     return learned;
   }
 
@@ -66,26 +74,9 @@ class Learner {
       chosen = kernel;
     }
     if (best) return *regret_of(chosen, shape);
-    for (const std::size_t kernel : robust(learned))
-      if (const auto regret = regret_of(kernel, shape)) return *regret;
+    for (const std::size_t place : learned.robust)
+      if (const auto regret = regret_of(learned.kernels[place], shape)) return *regret;
     return kNotServed;
-  }
-
-  std::vector<std::size_t> robust(const Learned& learned) const {
-    std::vector<std::size_t> order;
-    for (const std::size_t place : by_robustness(regrets_of(learned.kernels)))
-      order.push_back(learned.kernels[place]);
-    return order;
-  }
-
-  Costs regrets_of(const std::vector<std::size_t>& kernels) const {
-    Costs regrets;
-    for (const std::size_t kernel : kernels) {
-      auto& row = regrets.emplace_back();
-      for (std::size_t shape = 0; shape < best_.size(); ++shape)
-        row.push_back(regret_of(kernel, shape));
-    }
-    return regrets;
   }
 
   const KernelTimes& times(std::pair<std::size_t, std::size_t> at) const {
@@ -296,7 +287,7 @@ LearnedDispatch learn_dispatch(const TrainingSet& training) {
       learner.times(at).write(fit->second, cost);
       made.dispatch.costs.push_back(std::move(cost));
     }
-  made.dispatch.robust = by_robustness(learner.regrets_of(learned.kernels));
+  made.dispatch.robust = learned.robust;
   for (const std::string& size : training.sizes) {
     exports::Dispatch::Range range{size, INT64_MAX, INT64_MIN};
     for (const Constants& shape : training.shapes) {

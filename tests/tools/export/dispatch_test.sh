@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A portfolio for sizes that nobody tuned: its tree as text, as JSON, in a header and in a module; which kernels
-# leave their place to others; and the script that holds shapes out.
+# A portfolio for sizes that nobody tuned: what its kernels take, as text, as JSON, in a header and in a module; which
+# of them leave their place to others; and the script that holds shapes out.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../cli.sh"
@@ -12,31 +12,34 @@ for n in 64 4000 100000; do
 done
 choose=(portfolio --db scale.db --dispatch --seed 1 --within 0)
 try "$program" "${choose[@]}"
-check 'a tree is learned' equal "$status" 0
-check 'it says where it was learned' contains "$out" 'outside of n 64..100000 it is trial'
-check 'and what it costs' contains "$out" 'at the shapes it learned from'
+check 'it is learned' equal "$status" 0
+check 'it says where it was learned' contains "$out" 'Outside of n 64..100000 it is trial'
+check 'and what it costs' contains "$out" 'shapes that it knows'
 cp "$out" first
 try "$program" "${choose[@]}"
-check 'again it is the same' equal "$(sed -n '/^A decision/,$p' "$out")" "$(sed -n '/^A decision/,$p' first)"
-try "$program" "${choose[@]}" --out scale.json
+check 'again it is the same' equal "$(sed -n '/^For other/,$p' "$out")" "$(sed -n '/^For other/,$p' first)"
+try "$program" "${choose[@]}" --draw 5 --choose-at sizes.n=70 --choose-at sizes.n=90000 --out scale.json
+check 'shapes are drawn' contains "$err" 'timed at 8 of 8 shapes'
+check 'it says what it would choose' contains "$out" 'n=90000: trial'
 cat >look.py <<'E2'
 import json
 
 told = json.load(open("scale.json"))
-tree = told["dispatch"]
-trials = {kernel["trial"] for kernel in told["kernels"]}
-
-
-def leaves(node):
-    return {node["choice"]} if "choice" in node else leaves(node["then"]) | leaves(node["else"])
-
-
-assert leaves(tree["tree"]) <= trials and tree["outside"] in trials and set(tree["robust"]) == trials
-assert tree["ranges"] == {"n": [64, 100000]}
-assert 1 <= tree["regret"]["median"] <= tree["regret"]["p95"] <= tree["regret"]["worst"]
-assert tree["left_out"][0]["leaves"] == 1 and len(tree["left_out"]) >= tree["leaves"]
+dispatch = told["dispatch"]
+trials = {kernel["trial"] for kernel in dispatch["kernels"]}
+assert trials == set(dispatch["robust"]) == {cost["choice"] for cost in dispatch["costs"]} and dispatch["outside"] in trials
+assert dispatch["ranges"]["n"] == [64, 100000]
+assert all(cost["fixed_us"] >= 0 and cost["step_us"] >= 0 and cost["fixed_us"] + cost["step_us"] > 0 for cost in dispatch["costs"])
+assert dispatch["costs"][0]["queues"][0]["steps"].startswith("ceil_div(n, ")
+assert 1 <= dispatch["regret"]["median"] <= dispatch["regret"]["p95"] <= dispatch["regret"]["worst"]
+assert 1 <= dispatch["left_out"]["median"] <= dispatch["left_out"]["worst"]
+assert [each["shape"]["n"] for each in dispatch["chosen"]] == [70, 90000]
+assert all(set(each["trials"]) == trials for each in dispatch["chosen"])
+drawn = [shape["n"] for shape in told["drawn"]]
+assert len(drawn) == 5 and all(64 < n < 100000 for n in drawn) and len(told["shapes"]) == 3
+assert all(len(kernel["time_us"]) == 8 for kernel in told["times"])
 E2
-check 'JSON has the tree' python3 look.py
+check 'JSON has it' python3 look.py
 for form in header torch; do
   try "$program" "${choose[@]}" --as $form --gate-on emulator:l4 --out scale.$form
   check "$form: it is written" equal "$status" 0
@@ -49,7 +52,9 @@ check 'torch: it is Python' python3 -m py_compile scale.torch
 try "$program" portfolio --db scale.db --as header --out none.hpp
 check 'without a dispatch there is no such file' equal "$status" 2
 try "$program" portfolio --db scale.db --seed 1
-check 'a portfolio without one is as it was' lacks "$out" 'decision tree'
+check 'a portfolio without one is as it was' lacks "$out" 'For other sizes'
+try "$program" portfolio --db scale.db --draw 3
+check 'shapes are drawn for a dispatch alone' equal "$status" 2
 
 # The fastest kernels, since the others are made to wait, are right at the sizes of their space alone: they leave
 # their place to others, and that is said.
@@ -78,12 +83,12 @@ for set in shape.L=64 shape.L=160 causal=true; do
 done
 try "$program" portfolio --db small.db --dispatch --seed 1 --within 0 --as header --gate-on emulator:l4 --out small.hpp
 check 'attention: it is written' equal "$status" 0
-check 'attention: with kernels for both masks' contains small.hpp 'of.causal == true'
-check 'attention: and without one' contains small.hpp 'of.causal == false'
+check 'attention: with kernels for both masks' contains small.hpp 'sizes.causal == true'
+check 'attention: and without one' contains small.hpp 'sizes.causal == false'
 
 # The script goes on where it ended.
 export FA_TUNE=$program
-held=("$repository/tools/bench/dispatch" --device emulator:h100 --trials 3 --held-out 1 --out out --name a
+held=("$repository/tools/bench/dispatch" --device emulator:h100 --trials 3 --held-out 1 --draw 1 --out out --name a
   --shape '1,1,64,64,64,full' --shape '1,1,128,128,64,full')
 try "${held[@]}" --limit 1
 check 'held out: the time is over at once' contains "$err" 'the same words go on'

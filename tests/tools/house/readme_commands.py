@@ -48,7 +48,7 @@ NOT_COMMANDS = {
     '#include "winner.hpp"': "C++; tests/engine/export",
     "import fa_tune": "Python; tests/python",
     "with fa_tune.record_triton": "Python; tests/triton/remake.py, where Triton is",
-    "if B * H * Lq < 5000:": "a tree that portfolio --dispatch prints; tools_dispatch",
+    "us = fixed_us + step_us * the longest queue, in steps": "what portfolio --dispatch learns; tools_dispatch",
     "attention/  ": "folders",
 }
 

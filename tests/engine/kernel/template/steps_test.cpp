@@ -121,6 +121,20 @@ TEST_CASE("steps: names of arguments, fills and copies are looked up, parameters
   CHECK_FALSE(of_steps("kernel: k\nlaunch: {grid: [1], block: [1]}\narguments: []\n").uses("B"));
 }
 
+TEST_CASE("steps: what the tiles of a launch rest on is looked up, and is no use of a parameter") {
+  const auto with_tiles = [](const std::string& steps, const std::string& sets = "2") {
+    return of_steps("kernel: k\nlaunch: {grid: [1], block: [1], tiles: {sets: " + sets +
+                    ", of_a_set: 3, steps: \"" + steps + "\"}}\narguments: []\n");
+  };
+  CHECK_NOTHROW(with_tiles("tile + B").require_names({"A", "B"}));
+  CHECK_THROWS_AS(with_tiles("tile + nowhere").require_names({"A", "B"}), UserError);
+  CHECK_THROWS_AS(with_tiles("B", "tile").require_names({"A", "B"}), UserError);
+  CHECK_FALSE(with_tiles("tile + B").uses("B"));
+  CHECK_THROWS_AS(
+      of_steps("kernel: k\nlaunch: {grid: [1], block: [1], tiles: {sets: 1}}\narguments: []\n"),
+      UserError);
+}
+
 TEST_CASE("steps: kernels take numbers that rest on parameters, sizes and the device") {
   const std::string one =
       "kernel: k\nlaunch: {grid: [A], block: [32]}\n"

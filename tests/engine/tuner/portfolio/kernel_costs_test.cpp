@@ -142,16 +142,30 @@ TEST_CASE("kernel costs: a dispatch chooses the faster kernel at shapes that it 
 
 TEST_CASE("kernel costs: a kernel that saves nothing is not chosen, and one shape is enough") {
   TrainingSet training = training_of(shapes_of(10, 3));
-  training.us.push_back(training.us[0]);
-  for (auto& us : training.us[2]) *us *= 1.2;
-  training.queues.push_back(training.queues[0]);
+  training.us.insert(training.us.begin(), training.us[0]);  // it stands before the better one
+  for (auto& us : training.us[0]) *us *= 1.2;
+  training.queues.insert(training.queues.begin(), training.queues[0]);
   training.cluster.push_back({1, 1});
   const LearnedDispatch learned = learn_dispatch(training);
-  CHECK(std::ranges::find(learned.kernels, 2U) == learned.kernels.end());
+  CHECK(std::ranges::find(learned.kernels, 0U) == learned.kernels.end());
   const LearnedDispatch one = learn_dispatch(training_of(shapes_of(1, 3)));
   CHECK(one.kernels.size() == 1);
   CHECK(one.left_out.empty());
   CHECK(one.dispatch.ranges[0].least == one.dispatch.ranges[0].most);
+}
+
+TEST_CASE("kernel costs: a shape that is left out is not known") {
+  std::vector<Constants> shapes = shapes_of(11, 3);
+  for (Constants& shape : shapes) shape["causal"] = false;
+  shapes.back()["causal"] = true;
+  TrainingSet training = training_of(shapes);
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape)
+    training.us[1][shape] = *training.us[0][shape] * (shape == 10 ? 0.25 : 2);
+  const LearnedDispatch learned = learn_dispatch(training);
+  CHECK(learned.kernels == std::vector<std::size_t>{0, 1});
+  CHECK(learned.regrets[10] == 0);
+  CHECK(learned.left_out[10] == doctest::Approx(std::log(4)));
+  CHECK(learned.left_out[3] == 0);
 }
 
 TEST_CASE("kernel costs: what does not serve a shape is not chosen there") {

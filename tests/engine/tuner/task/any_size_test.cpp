@@ -2,8 +2,11 @@
 
 #include "engine/tuner/task/any_size.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
+#include "engine/export/dispatch.hpp"
 #include "engine/space_file/space_file.hpp"
 #include "engine/tuner/task/tuning_task.hpp"
 #include "engine/util/error.hpp"
@@ -90,6 +93,45 @@ TEST_CASE("any size: formulas give what is planned, for configs and sizes drawn 
       }
     }
     CHECK(made > 0);
+  }
+}
+
+TEST_CASE("any size: a tile of attention has the keys that its rows see") {
+  for (const char* mask : {"causal: false", "causal: true\n  causal_alignment: bottom_right"}) {
+    const TuningTask task = test::task("h100.yaml", {{"causal: false", mask}});
+    const bool causal = std::string(mask) != "causal: false";
+    Random random(5);
+    int single = 0, rounds = 0;
+    for (int i = 0; i < 40; ++i) {
+      const Config config = task.space.sample(random);
+      const exports::AnySize any =
+          any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+      const std::int64_t Lq = 200, Lk = 333, heads = 6;
+      const Constants shape = exports::with_sizes(
+          any, task.problem->complete(task.problem->shape()),
+          {{"B", std::int64_t{2}}, {"H", std::int64_t{3}}, {"Lq", Lq}, {"Lk", Lk}});
+      const auto queue = exports::queue_at(exports::queue_of(any.kernels[0], any.sizes), shape);
+      REQUIRE(queue);
+      const bool wgmma = task.template_of(config).name() == "wgmma";
+      const auto gene = [&](const char* name) {
+        return std::get<std::int64_t>(*config.find(name));
+      };
+      const std::int64_t rows = wgmma ? 64 * gene("CONSUMERS") * gene("CLUSTER") : gene("BLOCK_M");
+      std::vector<std::int64_t> expected;
+      for (std::int64_t first = 0; first < Lq; first += rows) {
+        const std::int64_t keys = causal ? std::min(first + rows, Lq) + Lk - Lq : Lk;
+        expected.push_back((keys + gene("BLOCK_N") - 1) / gene("BLOCK_N"));
+      }
+      std::vector<std::int64_t> steps = queue->steps;
+      std::ranges::sort(steps);
+      CHECK(steps == expected);
+      CHECK(queue->sets == heads);
+      const std::int64_t tiles = heads * std::ssize(steps);
+      CHECK(queue->blocks <= tiles);
+      ++(queue->blocks == tiles ? single : rounds);
+    }
+    CHECK(single > 0);
+    CHECK(rounds > 0);
   }
 }
 
