@@ -238,8 +238,8 @@ std::string HeaderTables::calls() const {
              "constexpr std::size_t most_maps = {}, most_arguments = {}, most_steps = {};\n"
              "constexpr std::size_t most_tensors = {}, most_values = {};\n",
              most_maps, most_arguments, most_steps, names_.tensors.size(), most_values) +
-         std::string(cxx_launch_part()) + "\n" +
-         code() + tables + "inline constexpr Call calls[] = {\n" + rows + "};\n";
+         std::string(cxx_launch_part()) + "\n" + code() + tables +
+         "inline constexpr Call calls[] = {\n" + rows + "};\n";
 }
 
 }  // namespace fa_tune::exports

@@ -1,7 +1,6 @@
 #include "engine/tuner/portfolio/dispatch.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,11 +21,15 @@ Constants all_of(const problem::Problem& problem) {
   return all;
 }
 
-std::int64_t blocks_of_cluster(const PlannedLaunch& planned) {
+// The most of any of its kernels; a cluster that rests on sizes counts as one block.
+std::int64_t blocks_of_cluster(const exports::AnySize& any) {
   std::int64_t most = 1;
-  for (const PlannedKernel& kernel : planned.kernels())
-    most = std::max<std::int64_t>(
-        most, kernel.config.cluster.x * kernel.config.cluster.y * kernel.config.cluster.z);
+  for (const kernel::KernelFormulas& kernel : any.kernels) {
+    std::int64_t blocks = 1;
+    for (const expression::Residue& each : kernel.cluster)
+      if (const Value* value = each.value()) blocks *= std::get<std::int64_t>(*value);
+    most = std::max(most, blocks);
+  }
   return most;
 }
 
@@ -64,25 +67,28 @@ DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
                           std::vector<std::vector<exports::QueueFormulas>>(categories_.size()));
   training_.cluster.assign(kernels, std::vector<std::int64_t>(categories_.size(), 1));
   for (std::size_t kernel = 0; kernel < kernels; ++kernel)
-    for (std::size_t category = 0; category < categories_.size(); ++category) {
-      const Category& of = categories_[category];
-      const auto serves = [&](std::size_t shape) { return field.time(kernel, shape).us().has_value(); };
-      if (std::ranges::none_of(of.shapes, serves)) continue;
-      const TuningTask& task = field.shapes()[of.shapes.front()].task;
-      const Config& config = field.kernels()[kernel].config;
-      try {
-        exports::AnySize any =
-            any_size(task.template_of(config), *task.problem, task.target, task.file, config);
-        for (const kernel::KernelFormulas& each : any.kernels)
-          training_.queues[kernel][category].push_back(exports::queue_of(each, training_.sizes));
-        training_.cluster[kernel][category] =
-            blocks_of_cluster(task.template_of(config).require_plan(
-                config, scope_of(task.target, all_of(*task.problem))));
-        any_size_.emplace(std::pair(kernel, category), std::move(any));
-      } catch (const UserError& error) {
-        refuse(kernel, category, error.what());
-      }
-    }
+    for (std::size_t category = 0; category < categories_.size(); ++category)
+      take_formulas(kernel, category);
+}
+
+void DispatchLearner::take_formulas(std::size_t kernel, std::size_t category) {
+  const Category& of = categories_[category];
+  const auto serves = [&](std::size_t shape) {
+    return field_.time(kernel, shape).us().has_value();
+  };
+  if (std::ranges::none_of(of.shapes, serves)) return;
+  const TuningTask& task = field_.shapes()[of.shapes.front()].task;
+  const Config& config = field_.kernels()[kernel].config;
+  try {
+    exports::AnySize any =
+        any_size(task.template_of(config), *task.problem, task.target, task.file, config);
+    for (const kernel::KernelFormulas& each : any.kernels)
+      training_.queues[kernel][category].push_back(exports::queue_of(each, training_.sizes));
+    training_.cluster[kernel][category] = blocks_of_cluster(any);
+    any_size_.emplace(std::pair(kernel, category), std::move(any));
+  } catch (const UserError& error) {
+    refuse(kernel, category, error.what());
+  }
 }
 
 std::string DispatchLearner::described(const Category& category) const {

@@ -49,6 +49,7 @@ class DispatchLearner {
     Constants members;
     std::vector<std::size_t> shapes;  // of the field
   };
+  void take_formulas(std::size_t kernel, std::size_t category);
   std::string described(const Category& category) const;
   void refuse(std::size_t kernel, std::size_t category, const std::string& why);
   bool gate(std::size_t kernel, std::size_t category, device::Device& device,
