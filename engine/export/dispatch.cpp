@@ -21,8 +21,10 @@ using expression::Language;
 using expression::Residue;
 using Json = nlohmann::ordered_json;
 
-// More tiles of one set than that are no launch.
-constexpr std::int64_t kMostTiles = 1 << 20;
+// More is no launch: a stranger's formulas are to take neither time nor memory, and sums of steps
+// are below 2^63. Tiles alike take no time, so that there may be as many as a grid has blocks.
+constexpr std::int64_t kMostAlike = INT32_MAX, kMostTiles = 1 << 24;
+constexpr std::int64_t kMostWork = std::int64_t{1} << 57;  // steps of all tiles
 
 std::string native(const Residue& residue) { return residue.text(Language::native); }
 
@@ -84,12 +86,15 @@ std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Consta
     QueueAtShape queue{
         number(formulas.sets), number(formulas.together), number(formulas.blocks), {}};
     const std::int64_t of_a_set = number(formulas.of_a_set);
-    if (std::min({queue.sets, queue.together, queue.blocks, of_a_set}) < 1 || of_a_set > kMostTiles)
+    if (std::min({queue.sets, queue.together, queue.blocks, of_a_set}) < 1 ||
+        queue.sets > (of_a_set == 1 ? kMostAlike : kMostTiles / of_a_set))
       return std::nullopt;
     const Expression steps = Expression::parse(native(formulas.steps));
     for (std::int64_t i = 0; i < of_a_set; ++i) {
       tile = i;
       queue.steps.push_back(value(steps));
+      if (queue.steps.back() < 0 || queue.steps.back() > kMostWork / (queue.sets * of_a_set))
+        return std::nullopt;
     }
     return queue;
   } catch (const UserError&) {
@@ -186,16 +191,17 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
       "               const Steps& steps, std::int64_t& all) {{\n"
       "  for (const Number& each : {{sets, together, of_a_set, blocks}})\n"
       "    if (!each.exists || each.value < 1) return false;\n"
-      "  if (of_a_set.value > {}) return false;\n"
+      "  if (sets.value > (of_a_set.value == 1 ? {} : {} / of_a_set.value)) return false;\n"
+      "  const std::int64_t most = {} / (sets.value * of_a_set.value);\n"
       "  std::vector<std::int64_t> costs;\n"
       "  for (std::int64_t tile = 0; tile < of_a_set.value; ++tile) {{\n"
       "    const Number number = steps(tile);\n"
-      "    if (!number.exists) return false;\n"
+      "    if (!number.exists || number.value < 0 || number.value > most) return false;\n"
       "    costs.push_back(16 * number.value + overhead);\n"
       "  }}\n"
       "  all += longest_queue({{sets.value, together.value, of_a_set.value, blocks.value, slots}}, "
       "costs);\n  return true;\n}}\n\n",
-      fmt::join(sizes, ", "), kMostTiles);
+      fmt::join(sizes, ", "), kMostAlike, kMostTiles, kMostWork);
   text +=
       "// Which kernel is for these sizes: the one that is predicted to be done first. Where no "
       "shape\n"

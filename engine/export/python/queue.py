@@ -45,9 +45,12 @@ def _predicted_us(cost, s):
     for sets, together, of_a_set, blocks, tile_steps in cost["queues"]:
         try:
             sized = sets(s), together(s), of_a_set(s), blocks(s)
-            if min(sized) < 1 or sized[2] > 1 << 20:
+            if min(sized) < 1 or sized[0] > ((1 << 31) - 1 if sized[2] == 1 else (1 << 24) // sized[2]):
                 return None
-            costs = [16 * tile_steps(s, tile) + cost["overhead"] for tile in range(sized[2])]
+            tiles = [tile_steps(s, tile) for tile in range(sized[2])]
+            if min(tiles) < 0 or max(tiles) > (1 << 57) // (sized[0] * sized[2]):
+                return None
+            costs = [16 * each + cost["overhead"] for each in tiles]
         except ZeroDivisionError:
             return None
         steps += _longest_queue(*sized, cost["slots"], costs)

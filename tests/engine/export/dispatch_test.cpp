@@ -120,6 +120,28 @@ TEST_CASE("dispatch: blocks of which nothing is known are alike") {
   CHECK(!queue_at(queue_of(kernel, {"H", "L"}), {{"H", std::int64_t{0}}, {"L", std::int64_t{3}}}));
 }
 
+TEST_CASE("dispatch: what is no launch has no queue, and takes no time") {
+  const Constants shape = {{"n", std::int64_t{1} << 40}, {"zero", std::int64_t{0}}};
+  const auto queue = [&](const std::string& sets, const std::string& together,
+                         const std::string& of_a_set, const std::string& steps,
+                         const std::string& blocks) {
+    return queue_at({Residue::of_text(sets), Residue::of_text(together), Residue::of_text(of_a_set),
+                     Residue::of_text(steps), Residue::of_text(blocks)},
+                    shape)
+        .has_value();
+  };
+  CHECK(queue("3", "n", "2", "tile", "n"));
+  CHECK_FALSE(queue("n", "n", "2", "tile", "n"));
+  CHECK_FALSE(queue("1", "1", "n", "tile", "1"));
+  CHECK_FALSE(queue("n", "1", "n", "1", "1"));
+  CHECK(queue("n // 1024", "1", "1", "3", "1"));
+  CHECK_FALSE(queue("n // 1024", "1", "1", "n", "1"));
+  CHECK_FALSE(queue("n // 1024", "1", "2", "3", "1"));
+  CHECK_FALSE(queue("1", "1", "2", "tile - 1", "1"));
+  CHECK_FALSE(queue("1", "1", "2", "1 / zero", "1"));
+  CHECK_FALSE(queue("1", "zero", "2", "1", "1"));
+}
+
 TEST_CASE("dispatch: as JSON") {
   const auto json = dispatch_json(some_dispatch(), {7, 8, 9});
   CHECK(json["outside"] == 8);
