@@ -26,6 +26,19 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t kMostAlike = INT32_MAX, kMostTiles = 1 << 24;
 constexpr std::int64_t kMostWork = std::int64_t{1} << 57;  // steps of all tiles
 
+// To predict takes longer than a launch where there are many kernels, and tiles that are not alike.
+constexpr const char* kRemembered =
+    "inline int dispatch(const Sizes& sizes) {\n"
+    "  struct Known {\n    Sizes sizes;\n    int choice;\n  };\n"
+    "  constexpr std::size_t most = 64;\n"
+    "  static std::mutex mutex;\n  static std::vector<Known> all;\n"
+    "  static std::size_t next = 0;\n"
+    "  const std::lock_guard<std::mutex> lock(mutex);\n"
+    "  for (const Known& each : all)\n    if (same(each.sizes, sizes)) return each.choice;\n"
+    "  const Known made = {sizes, fastest(sizes)};\n"
+    "  if (all.size() < most)\n    all.push_back(made);\n  else\n    all[next++ % most] = made;\n"
+    "  return made.choice;\n}\n\n";
+
 std::string native(const Residue& residue) { return residue.text(Language::native); }
 
 std::string product(const std::vector<Residue>& factors) {
@@ -204,9 +217,8 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
       fmt::join(sizes, ", "), kMostAlike, kMostTiles, kMostWork);
   text +=
       "// Which kernel is for these sizes: the one that is predicted to be done first. Where no "
-      "shape\n"
-      "// lay from which that was learned, the one that is never far behind.\n"
-      "inline int dispatch(const Sizes& sizes) {\n";
+      "shape\n// lay from which that was learned, the one that is never far behind.\n"
+      "inline int fastest(const Sizes& sizes) {\n";
   for (const Dispatch::Range& range : dispatch.ranges)
     text += fmt::format("  if (sizes.{0} < {1} || sizes.{0} > {2}) return {3};\n", range.size,
                         range.least, range.most, dispatch.robust.at(0));
@@ -240,7 +252,7 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
         fmt::format("    if (there) offer({}, {} + {} * static_cast<double>(steps) / 16);\n  }}\n",
                     cost.choice, cost.fixed_us, cost.step_us);
   }
-  return text + "  return chosen;\n}\n\n";
+  return text + "  return chosen;\n}\n\n" + kRemembered;
 }
 
 std::string python_dispatch(const Dispatch& dispatch) {

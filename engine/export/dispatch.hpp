@@ -77,7 +77,7 @@ nlohmann::ordered_json dispatch_json(const Dispatch& dispatch,
                                      const std::vector<nlohmann::ordered_json>& names);
 
 // `int dispatch(const Sizes& sizes)` for a header whose Sizes have these members, with what it
-// rests on; `fixed` is what all shapes of the header have alike. Stands behind Number.
+// rests on; `fixed` is what all shapes of the header have alike. Stands behind Number and same().
 std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string>& sizes,
                          const Constants& fixed);
 // `def _dispatch(s)`, of a dict of sizes, with what it rests on.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/export/text.hpp"
+#include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
 #include "engine/tuner/task/packaging.hpp"
 #include "engine/util/file.hpp"

@@ -108,10 +108,9 @@ class Learner {
     }
     if (shapes.empty()) return;
     for (std::size_t i = 0; i < shapes.size(); ++i) index_[{kernel, shapes[i]}] = i;
-    places_.emplace(
-        std::pair(kernel, category),
-        Place{std::move(shapes), KernelTimes(std::move(queues), std::move(us), training_.sms,
-                                             training_.cluster[kernel][category])});
+    places_.emplace(std::pair(kernel, category),
+                    Place{std::move(shapes), KernelTimes(queues, std::move(us), training_.sms,
+                                                         training_.cluster[kernel][category])});
   }
 
   std::optional<double> regret_of(std::size_t kernel, std::size_t shape) const {
@@ -171,8 +170,8 @@ class Learner {
 
 }  // namespace
 
-KernelTimes::KernelTimes(std::vector<std::vector<QueueAtShape>> queues, std::vector<double> us,
-                         std::int64_t sms, std::int64_t cluster)
+KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
+                         std::vector<double> us, std::int64_t sms, std::int64_t cluster)
     : us_(std::move(us)) {
   double steps = 0, tiles = 0;
   for (const auto& of_shape : queues)

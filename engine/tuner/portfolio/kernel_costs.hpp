@@ -15,7 +15,7 @@ namespace fa_tune::tuner {
 class KernelTimes {
  public:
   // At each shape the queues of its launches, and the time. `sms` of the device, `cluster` blocks.
-  KernelTimes(std::vector<std::vector<exports::QueueAtShape>> queues, std::vector<double> us,
+  KernelTimes(const std::vector<std::vector<exports::QueueAtShape>>& queues, std::vector<double> us,
               std::int64_t sms, std::int64_t cluster);
 
   struct Fit {

@@ -158,10 +158,12 @@ TEST_CASE("dispatch: C++ and Python choose as the engine does") {
   const Constants fixed = {{"dtype", std::string("fp16")}};
   std::string cxx =
       "#include <algorithm>\n#include <cstdint>\n#include <cstring>\n#include <functional>\n"
-      "#include <initializer_list>\n#include <vector>\n"
-      "struct Sizes { std::int64_t H, L; bool causal; };\nnamespace {\n" +
+      "#include <initializer_list>\n#include <mutex>\n#include <vector>\n"
+      "struct Sizes { std::int64_t H, L; bool causal; };\nnamespace {\n"
+      "bool same(const Sizes& a, const Sizes& b) {\n"
+      "  return a.H == b.H && a.L == b.L && a.causal == b.causal;\n}\n" +
       std::string(cxx_number_part()) + cxx_dispatch(dispatch, {"H", "L", "causal"}, fixed) +
-      "}\nint main() {\n";
+      "}\nint main() {\n  for (int twice = 0; twice < 2; ++twice) {\n";
   std::string python =
       "def _ceil_div(a, b):\n    return -(-a // b)\n\n\n" + python_dispatch(dispatch) + "\n";
   std::vector<int> chosen(3, 0);
@@ -183,7 +185,7 @@ TEST_CASE("dispatch: C++ and Python choose as the engine does") {
   CHECK(inside < 215);
   for (const int each : chosen) CHECK(each > 5);
   const ScratchFolder folder;
-  write_file(folder / "choose.cpp", cxx + "  static_cast<void>(bits_of<int>);\n}\n");
+  write_file(folder / "choose.cpp", cxx + "  }\n  static_cast<void>(bits_of<int>);\n}\n");
   write_file(folder / "choose.py", python);
   const std::string program = (folder / "choose").string();
   REQUIRE(runs(FA_TUNE_CXX " -std=c++17 -Wall -Wextra -Wpedantic -Werror " + program + ".cpp -o " +
