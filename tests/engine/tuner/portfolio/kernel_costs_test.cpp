@@ -68,7 +68,7 @@ TrainingSet training_of(const std::vector<Constants>& shapes) {
   for (const Constants& shape : shapes) {
     training.category.push_back(std::get<bool>(shape.at("causal")) ? 1 : 0);
     for (std::size_t kernel = 0; kernel < 2; ++kernel)
-      training.us[kernel].push_back(true_us(kernel, shape));
+      training.us[kernel].emplace_back(true_us(kernel, shape));
   }
   for (const int rows : {128, 32})
     training.queues.push_back({{queue(rows, false)}, {queue(rows, true)}});
