@@ -76,7 +76,7 @@ class Scripts(unittest.TestCase):
             [sys.executable, TOOL, *words, "--out", out, self.scripts], env=environment, capture_output=True, text=True
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        rows = json.loads((out / "results.json").read_text())
+        rows = json.loads((out / "results.json").read_text())["rows"]
         table = (out / "summary.txt").read_text().splitlines()
         self.assertEqual(len(table), 2 + len(rows))
         said = {name.name: name.read_text() for name in out.iterdir()}
