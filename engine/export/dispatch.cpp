@@ -21,24 +21,6 @@ using expression::Language;
 using expression::Residue;
 using Json = nlohmann::ordered_json;
 
-// More is no launch: a stranger's formulas are to take neither time nor memory, and sums of steps
-// are below 2^63. Tiles alike take no time, so that there may be as many as a grid has blocks.
-constexpr std::int64_t kMostAlike = INT32_MAX, kMostTiles = 1 << 24;
-constexpr std::int64_t kMostWork = std::int64_t{1} << 57;  // steps of all tiles
-
-// To predict takes longer than a launch where there are many kernels, and tiles that are not alike.
-constexpr const char* kRemembered =
-    "inline int dispatch(const Sizes& sizes) {\n"
-    "  struct Known {\n    Sizes sizes;\n    int choice;\n  };\n"
-    "  constexpr std::size_t most = 64;\n"
-    "  static std::mutex mutex;\n  static std::vector<Known> all;\n"
-    "  static std::size_t next = 0;\n"
-    "  const std::lock_guard<std::mutex> lock(mutex);\n"
-    "  for (const Known& each : all)\n    if (same(each.sizes, sizes)) return each.choice;\n"
-    "  const Known made = {sizes, fastest(sizes)};\n"
-    "  if (all.size() < most)\n    all.push_back(made);\n  else\n    all[next++ % most] = made;\n"
-    "  return made.choice;\n}\n\n";
-
 std::string native(const Residue& residue) { return residue.text(Language::native); }
 
 std::string product(const std::vector<Residue>& factors) {
@@ -99,15 +81,13 @@ std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Consta
     QueueAtShape queue{
         number(formulas.sets), number(formulas.together), number(formulas.blocks), {}};
     const std::int64_t of_a_set = number(formulas.of_a_set);
-    if (std::min({queue.sets, queue.together, queue.blocks, of_a_set}) < 1 ||
-        queue.sets > (of_a_set == 1 ? kMostAlike : kMostTiles / of_a_set))
-      return std::nullopt;
+    const Queue launch{queue.sets, queue.together, of_a_set, queue.blocks, 1};
+    if (!can_be_launched(launch)) return std::nullopt;
     const Expression steps = Expression::parse(native(formulas.steps));
     for (std::int64_t i = 0; i < of_a_set; ++i) {
       tile = i;
       queue.steps.push_back(value(steps));
-      if (queue.steps.back() < 0 || queue.steps.back() > kMostWork / (queue.sets * of_a_set))
-        return std::nullopt;
+      if (queue.steps.back() < 0 || queue.steps.back() > longest_tile(launch)) return std::nullopt;
     }
     return queue;
   } catch (const UserError&) {
@@ -195,26 +175,8 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
   std::vector<std::string> given;
   for (const std::string& name : sizes) given.push_back("sizes." + name);
   std::string text(cxx_queue_part());
-  text += fmt::format(
-      "\nstruct AsNumbers {{\n  Number {};\n}};\n\n"
-      "// Adds the longest queue of one launch; false where there is none for these sizes.\n"
-      "template <typename Steps>\n"
-      "bool add_queue(const Number& sets, const Number& together, const Number& of_a_set,\n"
-      "               const Number& blocks, std::int64_t slots, std::int64_t overhead,\n"
-      "               const Steps& steps, std::int64_t& all) {{\n"
-      "  for (const Number& each : {{sets, together, of_a_set, blocks}})\n"
-      "    if (!each.exists || each.value < 1) return false;\n"
-      "  if (sets.value > (of_a_set.value == 1 ? {} : {} / of_a_set.value)) return false;\n"
-      "  const std::int64_t most = {} / (sets.value * of_a_set.value);\n"
-      "  std::vector<std::int64_t> costs;\n"
-      "  for (std::int64_t tile = 0; tile < of_a_set.value; ++tile) {{\n"
-      "    const Number number = steps(tile);\n"
-      "    if (!number.exists || number.value < 0 || number.value > most) return false;\n"
-      "    costs.push_back(16 * number.value + overhead);\n"
-      "  }}\n"
-      "  all += longest_queue({{sets.value, together.value, of_a_set.value, blocks.value, slots}}, "
-      "costs);\n  return true;\n}}\n\n",
-      fmt::join(sizes, ", "), kMostAlike, kMostTiles, kMostWork);
+  text += cxx_dispatch_part();
+  text += fmt::format("\nstruct AsNumbers {{\n  Number {};\n}};\n\n", fmt::join(sizes, ", "));
   text +=
       "// Which kernel is for these sizes: the one that is predicted to be done first. Where no "
       "shape\n// lay from which that was learned, the one that is never far behind.\n"
@@ -252,7 +214,7 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
         fmt::format("    if (there) offer({}, {} + {} * static_cast<double>(steps) / 16);\n  }}\n",
                     cost.choice, cost.fixed_us, cost.step_us);
   }
-  return text + "  return chosen;\n}\n\n" + kRemembered;
+  return text + "  return chosen;\n}\n\n";
 }
 
 std::string python_dispatch(const Dispatch& dispatch) {

@@ -40,5 +40,6 @@ std::string_view python_queue_part();
 std::string_view cxx_launch_part();
 std::string_view cxx_number_part();
 std::string_view cxx_queue_part();
+std::string_view cxx_dispatch_part();
 
 }  // namespace fa_tune::exports

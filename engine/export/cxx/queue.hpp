@@ -7,6 +7,19 @@ struct Queue {
   std::int64_t sets, together, of_a_set, blocks, slots;
 };
 
+// Whether there can be such a launch. A stranger's formulas are to take neither time nor memory;
+// tiles alike take none, so that there may be as many as a grid has blocks.
+inline bool can_be_launched(const Queue& queue) {
+  constexpr std::int64_t kMostAlike = INT32_MAX, kMostTiles = 1 << 24;
+  if (queue.sets < 1 || queue.together < 1 || queue.of_a_set < 1 || queue.blocks < 1) return false;
+  return queue.sets <= (queue.of_a_set == 1 ? kMostAlike : kMostTiles / queue.of_a_set);
+}
+
+// The most steps of a tile, so that the sum of all is below 2^63.
+inline std::int64_t longest_tile(const Queue& queue) {
+  return (std::int64_t{1} << 57) / (queue.sets * queue.of_a_set);
+}
+
 // When the last tile is done, where the one of number i takes costs[i], of at least one. What lies
 // more than kTilesOfALane tiles a block before the end is taken for spread evenly.
 inline std::int64_t longest_queue(const Queue& queue, const std::vector<std::int64_t>& costs) {

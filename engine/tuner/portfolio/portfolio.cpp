@@ -27,7 +27,7 @@
 namespace fa_tune::tuner {
 namespace {
 
-// Enough to learn from, and four minutes of a GPU with 50 kernels.
+// Enough to learn from, and some minutes of a GPU.
 constexpr std::size_t kDrawnShapes = 48;
 
 TuningTask project_of(const db::RunRow& run, const std::filesystem::path& root,
