@@ -4,6 +4,7 @@
 #include <random>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "engine/report/json.hpp"
 #include "engine/report/table.hpp"
@@ -24,10 +25,11 @@ using Json = nlohmann::ordered_json;
 struct PortfolioArguments {
   Filters filters;
   std::string within = "2%";
-  std::size_t candidates = 5;
+  std::size_t candidates = tuner::PortfolioField::kCandidates;
   std::vector<std::string> shapes;
   bool anew = false;
   bool no_race = false;
+  std::string time_on;
   bool dispatch = false;
   std::optional<std::size_t> draw;
   std::vector<std::string> choose_at;
@@ -141,9 +143,11 @@ std::size_t take_times(tuner::PortfolioField& field, const PortfolioArguments& a
   if (field.missing() == 0 && !races) return 0;
   const auto root = require_root();
   const device::DeviceProfile& target = field.shapes().front().task.target;
-  Session session(field.run().device, target, root);
-  const device::DeviceInfo& device = session.device().info();
-  if (device.name != field.run().device_name)
+  Session session(Session::Devices::several,
+                  arguments.time_on.empty() ? field.run().device : arguments.time_on, target, root);
+  for (const device::Device* each : session.devices()) {
+    const device::DeviceInfo& device = each->info();
+    if (device.name == field.run().device_name) continue;
     throw UserError(fmt::format(
         "{} is here, not {}, on which {}: run this where the others were timed{}", device.name,
         field.run().device_name,
@@ -152,16 +156,19 @@ std::size_t take_times(tuner::PortfolioField& field, const PortfolioArguments& a
         field.missing() == 0                        ? ", or choose by screens alone with --no-race"
         : arguments.dispatch && arguments.draw != 0 ? ", or learn from recorded times with --draw 0"
                                                     : ""));
+  }
   for (const tuner::PortfolioShape& shape : field.shapes())
     session.give_reference(*shape.task.problem, target);
   const std::size_t shapes = field.shapes().size();
+  std::vector<std::string> ids;
+  for (const device::Device* each : session.devices()) ids.push_back(each->info().id);
   log_info("{} of {} pairs of kernel and shape are timed{} on {} ({}), seed {}", field.missing(),
            field.kernels().size() * shapes, races ? ", then those near the best raced" : "",
-           device.id, device.name, seed);
+           fmt::join(ids, ", "), field.run().device_name, seed);
   const auto tuned = static_cast<std::size_t>(
       std::ranges::count(field.shapes(), false, &tuner::PortfolioShape::drawn));
   const std::size_t timed =
-      field.measure(session.device(), session.pool(), seed,
+      field.measure(session.devices(), session.pool(), seed,
                     [&](std::size_t done) { log_info("timed at {} of {} shapes", done, shapes); });
   if (races)
     field.race(session.device(), session.pool(), within, seed,
@@ -252,7 +259,9 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_option("--within", arguments->within, "how much slower than the best of a shape")
       ->capture_default_str();
   command
-      ->add_option("--candidates", arguments->candidates, "how many of the fastest of each shape")
+      ->add_option("--candidates", arguments->candidates,
+                   "how many of each shape: the fastest, and the fastest of each other way to "
+                   "divide the work")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_option("--also", arguments->shapes,
@@ -260,6 +269,9 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
+  command->add_option("--time-on", arguments->time_on,
+                      "one device or several: cuda:0,cuda:1, cuda:all, emulator:l4*2; that of the "
+                      "newest run if not given");
   command->add_flag("--dispatch", arguments->dispatch,
                     "also learn which kernels serve sizes that nobody tuned, from what each takes");
   command

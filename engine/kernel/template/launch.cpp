@@ -263,18 +263,50 @@ void Template::require_names(const std::vector<std::string>& names) const {
   }
 }
 
-bool Template::uses(const std::string& parameter) const {
+namespace {
+
+bool mentions(const expression::Expression& expression, const std::set<std::string>& names) {
+  return std::ranges::any_of(expression.names(),
+                             [&](const std::string& name) { return names.contains(name); });
+}
+
+}  // namespace
+
+std::set<std::string> Template::reached_from(const std::string& parameter) const {
   std::set<std::string> reached = {parameter};
   // Derived values stand behind those that they rest on.
   for (const space::Derived& value : derived_)
-    if (std::ranges::any_of(value.expression.names(),
-                            [&](const std::string& name) { return reached.contains(name); }))
-      reached.insert(value.name);
-  const auto mentions = [&](const expression::Expression* each) {
-    return std::ranges::any_of(each->names(),
-                               [&](const std::string& name) { return reached.contains(name); });
-  };
-  if (std::ranges::any_of(launch_expressions(), mentions)) return true;
+    if (mentions(value.expression, reached)) reached.insert(value.name);
+  return reached;
+}
+
+std::vector<std::string> Template::division_parameters() const {
+  std::vector<const expression::Expression*> division;
+  for (const Kernel* kernel : all_kernels()) {
+    for (const auto* sizes : {&kernel->grid, &kernel->block, &kernel->cluster})
+      for (const expression::Expression& size : *sizes) division.push_back(&size);
+    if (kernel->tiles)
+      division.insert(division.end(),
+                      {&kernel->tiles->sets, &kernel->tiles->of_a_set, &kernel->tiles->steps});
+  }
+  for (const Step& step : steps_)
+    if (step.when) division.push_back(&*step.when);
+  std::vector<std::string> parameters = parameters_;
+  for (const auto& [name, value] : optional_) parameters.push_back(name);
+  std::erase_if(parameters, [&](const std::string& parameter) {
+    const std::set<std::string> reached = reached_from(parameter);
+    return std::ranges::none_of(
+        division, [&](const expression::Expression* each) { return mentions(*each, reached); });
+  });
+  return parameters;
+}
+
+bool Template::uses(const std::string& parameter) const {
+  const std::set<std::string> reached = reached_from(parameter);
+  if (std::ranges::any_of(launch_expressions(), [&](const expression::Expression* each) {
+        return mentions(*each, reached);
+      }))
+    return true;
   if (std::ranges::any_of(options_, [&](const source::CompileOption& option) {
         return source::named_value(option) == parameter;
       }))

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -216,6 +217,10 @@ class Template {
   // Throws UserError at the place of a name in the launch, the maps or an argument's `when` that is
   // neither one of `names` nor a derived value or optional parameter of this template.
   void require_names(const std::vector<std::string>& names) const;
+  // Those of its parameters that decide how the work is divided: what grid, block, cluster and tiles
+  // rest on, themselves or through derived values. Configs with the same values of these scale alike
+  // with sizes.
+  std::vector<std::string> division_parameters() const;
   // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
   // launch does, itself or through derived values. One that cannot makes equal kernels only.
   bool uses(const std::string& parameter) const;
@@ -236,6 +241,8 @@ class Template {
   std::vector<GeneMoves> moves_;
   // Those of grid, block, cluster, shared memory, maps, workspaces, scalars and conditions.
   std::vector<const expression::Expression*> launch_expressions() const;
+  // The parameter, and the derived values that rest on it.
+  std::set<std::string> reached_from(const std::string& parameter) const;
   struct Argument {
     std::string name;
     std::optional<expression::Expression> when;  // nothing: always

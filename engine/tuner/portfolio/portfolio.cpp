@@ -4,9 +4,13 @@
 #include <atomic>
 #include <cmath>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -43,6 +47,17 @@ std::optional<db::ScreenTime> screen_of(const db::TrialRow& trial, double mhz) {
   const auto us = report::screen_at_clock(trial, mhz);
   if (!us) return std::nullopt;
   return db::ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
+}
+
+// Equal for configs that divide the work alike.
+Constants division_of(const TuningTask& task, const Config& config) {
+  const kernel::Template& of = task.template_of(config);
+  Constants division{{"template", of.name()}};
+  for (const std::string& parameter : of.division_parameters()) {
+    const Value* value = config.find(parameter);
+    division.emplace(parameter, value ? *value : of.optional().at(parameter));
+  }
+  return division;
 }
 
 // What several screens say together.
@@ -124,7 +139,6 @@ void PortfolioField::take_shape(TuningTask task, bool drawn) {
 void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes) {
   db::TrialFilter filter = wishes.filter;
   filter.limit = -1;
-  std::vector<std::size_t> taken(shapes_.size(), 0);
   const std::vector<db::TrialRow> trials = store.best(filter);
   std::map<std::int64_t, std::size_t> shape_of_run;
   const auto shape_of = [&](std::int64_t run) {
@@ -135,16 +149,10 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
     }
     return at->second;
   };
-  // The best come first: a shape's first few are its candidates.
-  for (const db::TrialRow& trial : trials) {
-    const std::size_t shape = shape_of(trial.run);
-    const Config config = Config::from_json(trial.config_json);
-    if (taken[shape] >= wishes.candidates ||
-        std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end())
-      continue;
-    ++taken[shape];
-    kernels_.push_back({trial.id, config});
-  }
+  std::vector<std::vector<const db::TrialRow*>> by_shape(shapes_.size());
+  for (const db::TrialRow& trial : trials) by_shape[shape_of(trial.run)].push_back(&trial);
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape)
+    take_candidates(shapes_[shape].task, by_shape[shape], wishes.candidates);
   times_.assign(kernels_.size(), std::vector<PortfolioTime>(shapes_.size()));
   raced_.assign(shapes_.size(), false);
   if (wishes.all_anew) return;
@@ -161,6 +169,30 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
   }
   for (const auto& [pair, those] : screens)
     times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), {}};
+}
+
+// The best come first.
+void PortfolioField::take_candidates(const TuningTask& task,
+                                     const std::vector<const db::TrialRow*>& trials,
+                                     std::size_t count) {
+  const auto known = [&](const Config& config) {
+    return std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end();
+  };
+  std::set<Constants> divisions;
+  const auto take = [&](const db::TrialRow& trial, bool of_another_division) {
+    const Config config = Config::from_json(trial.config_json);
+    if (of_another_division && !divisions.insert(division_of(task, config)).second) return;
+    if (count == 0 || known(config)) return;
+    kernels_.push_back({trial.id, config});
+    --count;
+  };
+  std::optional<double> best;
+  for (const db::TrialRow* trial : trials) {
+    const auto screen = screen_of(*trial, task.target.clock_mhz);
+    if (!best && screen) best = screen->us.value;
+    if (screen && screen->us.value <= *best * (1 + kFar)) take(*trial, true);
+  }
+  for (const db::TrialRow* trial : trials) take(*trial, false);
 }
 
 // What the space of a shape does not allow.
@@ -182,42 +214,67 @@ std::size_t PortfolioField::missing() const {
   return count;
 }
 
-std::size_t PortfolioField::measure(device::Device& device, kernel::CompilePool& pool,
-                                    std::uint64_t seed,
-                                    const std::function<void(std::size_t done)>& done) {
-  std::size_t timed = 0;
-  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
-    const TuningTask& task = shapes_[shape].task;
-    std::vector<std::size_t> wanted;
-    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
-      if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
-    if (wanted.empty()) continue;
-    gate::TruthCache truth(*task.problem);
-    const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
-    GateAndScreen gate_and_screen(task, device, truth, seeds);
-    // All are compiled while the first are timed. A stage anew for each, so that one with the code of
-    // another is timed and not a duplicate.
-    std::deque<std::pair<CompileStage, std::unique_ptr<Variant>>> compiled;
-    for (const std::size_t kernel : wanted) {
-      auto& [stage, variant] = compiled.emplace_back(
-          CompileStage(task, device, pool, cases_of_trials(*task.problem, device, seeds)), nullptr);
-      variant = stage.prepare(kernels_[kernel].config);
-    }
-    for (const std::size_t kernel : wanted) {
-      FinishedTrial trial;
-      if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial))
-        gate_and_screen.run(*variant, trial);
-      compiled.pop_front();
-      if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
-      PortfolioTime& time = times_[kernel][shape];
-      time.from = PortfolioTime::From::now;
-      if (trial.row.outcome == Outcome::passed) {
-        time.time = screen_of(trial.row, task.target.clock_mhz);
-        ++timed;
-      }
-    }
-    done(shape + 1);
+std::size_t PortfolioField::measure_at(std::size_t shape, device::Device& device,
+                                       kernel::CompilePool& pool, std::uint64_t seed) {
+  const TuningTask& task = shapes_[shape].task;
+  std::vector<std::size_t> wanted;
+  for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+    if (times_[kernel][shape].from == PortfolioTime::From::nothing) wanted.push_back(kernel);
+  if (wanted.empty()) return 0;
+  gate::TruthCache truth(*task.problem);
+  const TrialSeeds seeds{derive_seed(seed, "gate", shape), derive_seed(seed, "time", shape)};
+  GateAndScreen gate_and_screen(task, device, truth, seeds);
+  // All are compiled while the first are timed. A stage anew for each, so that one with the code of
+  // another is timed and not a duplicate.
+  std::deque<std::pair<CompileStage, std::unique_ptr<Variant>>> compiled;
+  for (const std::size_t kernel : wanted) {
+    auto& [stage, variant] = compiled.emplace_back(
+        CompileStage(task, device, pool, cases_of_trials(*task.problem, device, seeds)), nullptr);
+    variant = stage.prepare(kernels_[kernel].config);
   }
+  std::size_t timed = 0;
+  for (const std::size_t kernel : wanted) {
+    FinishedTrial trial;
+    if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial))
+      gate_and_screen.run(*variant, trial);
+    compiled.pop_front();
+    if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
+    PortfolioTime& time = times_[kernel][shape];
+    time.from = PortfolioTime::From::now;
+    if (trial.row.outcome == Outcome::passed) {
+      time.time = screen_of(trial.row, task.target.clock_mhz);
+      ++timed;
+    }
+  }
+  return timed;
+}
+
+std::size_t PortfolioField::measure(const std::vector<device::Device*>& devices,
+                                    kernel::CompilePool& pool, std::uint64_t seed,
+                                    const std::function<void(std::size_t done)>& done) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;  // guards all below
+  std::size_t timed = 0, over = 0;
+  std::exception_ptr failure;
+  const auto work = [&](device::Device& device) {
+    try {
+      for (std::size_t shape = next++; shape < shapes_.size(); shape = next++) {
+        const std::size_t here = measure_at(shape, device, pool, seed);
+        const std::lock_guard lock(mutex);
+        timed += here;
+        done(++over);
+      }
+    } catch (...) {
+      next = shapes_.size();  // the others end after the shape that they are at
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (device::Device* device : devices) threads.emplace_back(work, std::ref(*device));
+  }
+  if (failure) std::rethrow_exception(failure);
   return timed;
 }
 

@@ -48,11 +48,16 @@ struct PortfolioKernel {
 // templates: for shapes with other defines (another D, a mask) it is compiled anew.
 class PortfolioField {
  public:
+  static constexpr std::size_t kCandidates = 8;
+  static constexpr double kFar = 0.3;
   struct Wishes {
-    db::TrialFilter filter;           // what to choose from
-    std::size_t candidates = 5;       // of each shape, this many of the fastest trials
-    std::vector<std::string> shapes;  // further ones, "shape.L=4096,causal=true"
-    bool all_anew = false;            // no recorded time counts
+    db::TrialFilter filter = {};  // what to choose from
+    // Of each shape so many trials: the fastest, and the fastest of each other way to divide the work
+    // (Template::division_parameters) that is not `kFar` behind, since kernels that divide it alike are
+    // fast at the same shapes. Where these are too few, the fastest of all others.
+    std::size_t candidates = kCandidates;
+    std::vector<std::string> shapes = {};  // further ones, "shape.L=4096,causal=true"
+    bool all_anew = false;                 // no recorded time counts
     // Drawn within the range of all others (drawn_shapes.hpp); nothing: 48 where times are measured,
     // since an emulator takes seconds for what a GPU does in milliseconds.
     std::optional<std::size_t> drawn = 0;
@@ -73,10 +78,11 @@ class PortfolioField {
   // Pairs whose time is not known.
   std::size_t missing() const;
   // Takes all missing pairs through a trial's stages. A kernel that fails in one of them does not
-  // serve that shape. Returns how many were timed. The device must be of run()'s name. `done` gets
-  // the number of shapes that are over.
+  // serve that shape. Returns how many were timed. All devices must be of run()'s name; each takes
+  // shape after shape, so that what is compared was timed on one. `done` gets the number of shapes
+  // that are over, from one thread at a time.
   std::size_t measure(
-      device::Device& device, kernel::CompilePool& pool, std::uint64_t seed,
+      const std::vector<device::Device*>& devices, kernel::CompilePool& pool, std::uint64_t seed,
       const std::function<void(std::size_t done)>& done = [](std::size_t) {});
 
   // How far screens of one kernel may differ. A kernel that is further behind the best of a shape
@@ -108,7 +114,12 @@ class PortfolioField {
   void take_shape(TuningTask task, bool drawn = false);
   void draw_shapes(const Wishes& wishes);
   void take_recorded(const db::Store& store, const Wishes& wishes);
+  void take_candidates(const TuningTask& task, const std::vector<const db::TrialRow*>& trials,
+                       std::size_t count);
   void rule_out();
+  // Of one shape.
+  std::size_t measure_at(std::size_t shape, device::Device& device, kernel::CompilePool& pool,
+                         std::uint64_t seed);
 
   db::RunRow run_;
   std::filesystem::path root_;

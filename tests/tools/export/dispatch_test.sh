@@ -20,6 +20,7 @@ try "$program" "${choose[@]}"
 check 'again it is the same' equal "$(sed -n '/^For other/,$p' "$out")" "$(sed -n '/^For other/,$p' first)"
 try "$program" "${choose[@]}" --draw 5 --choose-at sizes.n=70 --choose-at sizes.n=90000 --out scale.json
 check 'shapes are drawn' contains "$err" 'timed at 8 of 8 shapes'
+check 'on one device' contains "$err" 'are timed on emulator:l4 ('
 check 'it says what it would choose' contains "$out" 'n=90000: trial'
 cat >look.py <<'E2'
 import json
@@ -40,6 +41,12 @@ assert len(drawn) == 5 and all(64 < n < 100000 for n in drawn) and len(told["sha
 assert all(len(kernel["time_us"]) == 8 for kernel in told["times"])
 E2
 check 'JSON has it' python3 look.py
+cp "$out" one
+try "$program" "${choose[@]}" --draw 5 --choose-at sizes.n=70 --choose-at sizes.n=90000 --time-on 'emulator:l4*2'
+check 'several devices: they share the work' contains "$err" 'are timed on emulator:l4, emulator:l4 ('
+check 'several devices: and come to the same' cmp -s "$out" one
+try "$program" "${choose[@]}" --draw 5 --time-on emulator:h100
+check 'another device is refused' contains "$err" 'run this where the others were timed'
 for form in header torch; do
   try "$program" "${choose[@]}" --as $form --gate-on emulator:l4 --out scale.$form
   check "$form: it is written" equal "$status" 0

@@ -335,6 +335,23 @@ TEST_CASE(
   CHECK(made.render(given, {}).text.find("#define D 10\n") != std::string::npos);
 }
 
+TEST_CASE("the parameters that divide the work are those of grid, block, cluster and tiles") {
+  const auto division = [](const std::string& launch, const std::string& more = "") {
+    return parsed(manifest("launch: " + launch + "\n", more)).division_parameters();
+  };
+  using Names = std::vector<std::string>;
+  CHECK(division("{grid: [4], block: [32], shared: A * 16}") == Names{});
+  CHECK(division("{grid: [A], block: [32]}") == Names{"A"});
+  CHECK(division("{grid: [4], block: [A, B]}") == Names{"A", "B"});
+  CHECK(division("{grid: [D], block: [32]}", "derived: {D: B * 2}\n") == Names{"B"});
+  CHECK(division("{grid: [C], block: [32]}", "optional: {C: 1}\n") == Names{"C"});
+  CHECK(division("{grid: [4], block: [32], cluster: [B]}") == Names{"B"});
+  // Which tiles are begun together is their order, and not what they are.
+  CHECK(
+      division("{grid: [4], block: [32], tiles: {sets: 1, together: A, of_a_set: 4, steps: B}}") ==
+      Names{"B"});
+}
+
 TEST_CASE("every limit has a name, and is found by it") {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(kLastLimit); ++i) {
     const auto limit = static_cast<Bottleneck>(i);

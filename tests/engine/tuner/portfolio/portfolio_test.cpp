@@ -63,6 +63,12 @@ std::int64_t add_trial(Store& store, std::int64_t run, int number, const Config&
   return store.record_trial(row, {}, {}, "source");
 }
 
+class LostDevice : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  bool lost() const override { return true; }
+};
+
 }  // namespace
 
 TEST_CASE("portfolio: a published figure never stands beside one that was only screened") {
@@ -75,7 +81,7 @@ TEST_CASE("portfolio: a published figure never stands beside one that was only s
   const std::int64_t first = add_trial(store, run, 1, l4().space.at(7), 100, mhz);
   add_trial(store, run, 2, l4().space.at(14), 100, mhz);
   store.record_final(first, {104, 103, 105}, {104});
-  const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  const PortfolioField field(store, {}, test::root());
   REQUIRE(field.kernels().size() == 2);
   REQUIRE(field.shapes().size() == 1);
   CHECK(field.missing() == 0);
@@ -90,6 +96,66 @@ TEST_CASE("portfolio: a published figure never stands beside one that was only s
   CHECK(costs[1][0] == doctest::Approx(0));
 }
 
+TEST_CASE(
+    "portfolio: candidates divide the work in different ways, as long as they are not far behind") {
+  const TuningTask& task = l4();
+  const auto changed = [&](const char* gene, int value) {
+    auto json = nlohmann::json::parse(preset(task, "fa2").to_json());
+    json[gene] = value;
+    const Config config = Config::from_json(json.dump());
+    REQUIRE_FALSE(task.space.why_invalid(config));
+    return config;
+  };
+  const Config best = preset(task, "fa2");
+  const Config alike = changed("STAGES", 1), wide = changed("BLOCK_N", 32),
+               far = preset(task, "plain");
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const double mhz = task.target.clock_mhz;
+  const std::int64_t run = add_measured_run(store);
+  add_trial(store, run, 1, far, 200, mhz);
+  add_trial(store, run, 2, wide, 120, mhz);
+  add_trial(store, run, 3, alike, 101, mhz);
+  add_trial(store, run, 4, best, 100, mhz);
+  const auto candidates = [&](std::size_t count) {
+    const PortfolioField field(store, {.candidates = count}, test::root());
+    std::vector<Config> configs;
+    for (const PortfolioKernel& kernel : field.kernels()) configs.push_back(kernel.config);
+    return configs;
+  };
+  CHECK(candidates(1) == std::vector{best});
+  CHECK(candidates(2) == std::vector{best, wide});
+  CHECK(candidates(3) == std::vector{best, wide, alike});
+  CHECK(candidates(9) == std::vector{best, wide, alike, far});
+}
+
+TEST_CASE("portfolio: several devices share the shapes, and one that fails ends all") {
+  const TuningTask small = test::task("l4.yaml", {{"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
+                                                   "{B: 1, H: 1, Lq: 64, Lk: 64, D: 64}"}});
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = add_measured_run(store, small);
+  add_trial(store, run, 1, preset(small, "plain"), 100, small.target.clock_mhz);
+  const std::vector<std::string> shapes = {"shape.L=32", "shape.L=48", "shape.L=80"};
+  CompilePool pool(test::cached_nvrtc(), 2);
+  const auto emulator = [&](double us) {
+    return test::MeasuringEmulator(open_device("emulator:l4", small.target, test::root()),
+                                   [us](const KernelImage&) { return us; });
+  };
+  test::MeasuringEmulator one = emulator(7), two = emulator(7);
+  PortfolioField field(store, {.shapes = shapes}, test::root());
+  REQUIRE(field.missing() == 3);
+  std::vector<std::size_t> over;
+  CHECK(field.measure({&one, &two}, pool, 1, [&](std::size_t done) { over.push_back(done); }) == 3);
+  CHECK(over == std::vector<std::size_t>{1, 2, 3, 4});
+  CHECK(field.missing() == 0);
+  CHECK(field.measure({&one, &two}, pool, 1) == 0);
+
+  PortfolioField other(store, {.shapes = shapes}, test::root());
+  LostDevice lost(open_device("emulator:l4", small.target, test::root()));
+  CHECK_THROWS_AS(other.measure({&one, &lost}, pool, 1), MachineError);
+}
+
 TEST_CASE("portfolio: screens are compared at one clock, and of several the middle one counts") {
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
@@ -102,7 +168,7 @@ TEST_CASE("portfolio: screens are compared at one clock, and of several the midd
   // A lucky screen of the first, and another one as usual.
   add_trial(store, later, 1, l4().space.at(7), 90, mhz);
   add_trial(store, last, 1, l4().space.at(7), 101, mhz);
-  const PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  const PortfolioField field(store, {}, test::root());
   REQUIRE(field.kernels().size() == 2);
   const std::size_t of_first = field.kernels()[0].config == l4().space.at(7) ? 0 : 1;
   CHECK(field.time(of_first, 0).us() == doctest::Approx(100));
@@ -123,7 +189,7 @@ TEST_CASE("portfolio: where screens say one thing and a race another, the race i
   add_trial(store, run, 1, lucky, 99, mhz);
   add_trial(store, run, 2, steady, 100, mhz);
   add_trial(store, run, 3, far, 140, mhz);
-  PortfolioField field(store, {.filter = {}, .candidates = 5, .shapes = {}}, test::root());
+  PortfolioField field(store, {}, test::root());
   const auto kernel_of = [&](const Config& config) {
     const auto found = std::ranges::find(field.kernels(), config, &PortfolioKernel::config);
     REQUIRE(found != field.kernels().end());
