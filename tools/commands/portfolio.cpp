@@ -223,7 +223,7 @@ int portfolio(const PortfolioArguments& arguments) {
   const std::size_t timed = take_times(field, arguments, within, seed);
   std::optional<tuner::DispatchLearner> dispatch;
   if (arguments.dispatch) {
-    dispatch.emplace(field);
+    dispatch.emplace(field, seed);
     learn_dispatch(field, arguments, *dispatch);
   }
   const tuner::SetCover cover = tuner::fewest_cover(field.costs(within));
@@ -278,7 +278,7 @@ void add_portfolio(CLI::App& app, Action& action) {
       ->add_option(
           "--draw", arguments->draw,
           "with --dispatch: how many more shapes are drawn within the range of the others, "
-          "to time all at and to learn from; if not given, 48 where times are measured")
+          "to time all at and to learn from; if not given, 96 where times are measured")
       ->check(CLI::Range(0, 10000));
   command->add_option(
       "--choose-at", arguments->choose_at,

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/tuner/task/any_size.hpp"
+#include "engine/tuner/task/make_problem.hpp"
 #include "engine/tuner/task/packaging.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/util/error.hpp"
@@ -35,7 +36,7 @@ std::int64_t blocks_of_cluster(const exports::AnySize& any) {
 
 }  // namespace
 
-DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
+DispatchLearner::DispatchLearner(PortfolioField& field, std::uint64_t seed) : field_(field) {
   const problem::SizeFormulas formulas = field.shapes().front().task.problem->size_formulas();
   training_.sizes = formulas.sizes;
   training_.sms = field.shapes().front().task.target.sms;
@@ -44,11 +45,8 @@ DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
     if (field.shapes()[i].drawn && !field.best_us(i)) continue;
     shapes_.push_back(i);
     const problem::Problem& problem = *field.shapes()[i].task.problem;
-    const problem::SizeFormulas of_shape = problem.size_formulas();
     training_.shapes.push_back(all_of(problem));
-    Constants members = training_.shapes.back();
-    for (const std::string& size : of_shape.sizes) members.erase(size);
-    for (const auto& [name, value] : of_shape.follows) members.erase(name);
+    const Constants members = members_of(problem);
     for (const auto& [name, value] : members) values[name].insert(value);
     auto known = std::ranges::find(categories_, members, &Category::members);
     if (known == categories_.end())
@@ -56,6 +54,7 @@ DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
     training_.category.push_back(static_cast<std::size_t>(known - categories_.begin()));
     known->shapes.push_back(i);
   }
+  take_untimed(derive_seed(seed, "untimed"));
   // Only what differs is asked for.
   for (Category& category : categories_) {
     std::erase_if(category.members,
@@ -69,6 +68,24 @@ DispatchLearner::DispatchLearner(PortfolioField& field) : field_(field) {
   for (std::size_t kernel = 0; kernel < kernels; ++kernel)
     for (std::size_t category = 0; category < categories_.size(); ++category)
       take_formulas(kernel, category);
+}
+
+Constants DispatchLearner::members_of(const problem::Problem& problem) {
+  const problem::SizeFormulas formulas = problem.size_formulas();
+  Constants members = all_of(problem);
+  for (const std::string& size : formulas.sizes) members.erase(size);
+  for (const auto& [name, value] : formulas.follows) members.erase(name);
+  return members;
+}
+
+void DispatchLearner::take_untimed(std::uint64_t seed) {
+  field_.each_drawn(kUntimedShapes, seed, [&](const space::SpaceFile& file) {
+    const auto problem = make_problem(file.problem_kind, file.problem_settings, "");
+    const auto category = std::ranges::find(categories_, members_of(*problem), &Category::members);
+    if (category != categories_.end())
+      training_.untimed.push_back(
+          {all_of(*problem), static_cast<std::size_t>(category - categories_.begin())});
+  });
 }
 
 void DispatchLearner::take_formulas(std::size_t kernel, std::size_t category) {

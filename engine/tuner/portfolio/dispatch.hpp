@@ -23,8 +23,10 @@ class Packager;
 // category that a tuned shape has.
 class DispatchLearner {
  public:
+  // Chosen for the field's shapes, and for so many others within their range, drawn by the seed.
+  static constexpr std::size_t kUntimedShapes = 240;
   // Throws UserError where a problem's kernels are made for one shape.
-  explicit DispatchLearner(PortfolioField& field);
+  DispatchLearner(PortfolioField& field, std::uint64_t seed);
 
   // Among all kernels of the field that are for any sizes. Throws UserError where a shape has none.
   void learn();
@@ -49,6 +51,9 @@ class DispatchLearner {
     Constants members;
     std::vector<std::size_t> shapes;  // of the field
   };
+  // Of the members of a shape that are no sizes.
+  static Constants members_of(const problem::Problem& problem);
+  void take_untimed(std::uint64_t seed);
   void take_formulas(std::size_t kernel, std::size_t category);
   std::string described(const Category& category) const;
   void refuse(std::size_t kernel, std::size_t category, const std::string& why);

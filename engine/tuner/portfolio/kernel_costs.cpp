@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/tuner/portfolio/kernel_times.hpp"
+
 namespace fa_tune::tuner {
 namespace {
 
@@ -16,11 +18,8 @@ using exports::QueueAtShape;
 // What it counts where a kernel does not serve a shape: more than any time does.
 constexpr double kNotServed = 10;
 // A further kernel has to save this much of the mean regret.
-constexpr double kHair = 0.0003;
+constexpr double kHair = 0.0001;
 constexpr std::size_t kFolds = 10;
-// Blocks of an SM at once, and what a tile costs beside its steps, over the mean steps of a tile.
-constexpr std::int64_t kBlocksOfAnSm[] = {1, 2, 3, 4, 6, 8, 16};
-constexpr double kOverheads[] = {0, 1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
 
 // The kernels that are learned from some of the shapes, by their predictions.
 class Learner {
@@ -36,6 +35,7 @@ class Learner {
     for (std::size_t kernel = 0; kernel < training.us.size(); ++kernel)
       for (std::size_t category = 0; category < training.categories.size(); ++category)
         take(kernel, category);
+    for (std::size_t i = 0; i < training.untimed.size(); ++i) take_untimed(i);
   }
 
   struct Learned {
@@ -44,7 +44,7 @@ class Learner {
     std::map<std::pair<std::size_t, std::size_t>, KernelTimes::Fit> fits;  // kernel, category
   };
 
-  Learned learn(const std::vector<bool>& known) const {
+  Learned learn(const std::vector<bool>& known) {
     Learned learned;
     for (const auto& [at, place] : places_) {
       std::vector<std::size_t> shapes;
@@ -87,6 +87,17 @@ class Learner {
   struct Place {
     std::vector<std::size_t> shapes;  // that the kernel serves
     KernelTimes times;
+    // Of untimed shapes: their launches, and how long queues are there, by slots and overhead.
+    std::vector<std::size_t> untimed = {};
+    std::vector<std::vector<QueueAtShape>> queues = {};
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> lengths = {};
+
+    const std::vector<double>& lengths_of(const KernelTimes::Fit& fit) {
+      const auto [at, fresh] = lengths.try_emplace({fit.slots, fit.overhead});
+      if (fresh)
+        for (const auto& each : queues) at->second.push_back(times.longest(fit, each));
+      return at->second;
+    }
   };
 
   void take(std::size_t kernel, std::size_t category) {
@@ -97,13 +108,10 @@ class Learner {
     std::vector<double> us;
     for (std::size_t shape = 0; shape < best_.size(); ++shape) {
       if (training_.category[shape] != category || !training_.us[kernel][shape]) continue;
-      std::vector<QueueAtShape> of_shape;
-      for (const exports::QueueFormulas& each : formulas)
-        if (auto queue = queue_at(each, training_.shapes[shape]))
-          of_shape.push_back(std::move(*queue));
-      if (of_shape.size() != formulas.size()) continue;
+      auto of_shape = queues_at(formulas, training_.shapes[shape]);
+      if (!of_shape) continue;
       shapes.push_back(shape);
-      queues.push_back(std::move(of_shape));
+      queues.push_back(std::move(*of_shape));
       us.push_back(*training_.us[kernel][shape]);
     }
     if (shapes.empty()) return;
@@ -111,6 +119,29 @@ class Learner {
     places_.emplace(std::pair(kernel, category),
                     Place{std::move(shapes), KernelTimes(queues, std::move(us), training_.sms,
                                                          training_.cluster[kernel][category])});
+  }
+
+  void take_untimed(std::size_t i) {
+    const TrainingSet::Untimed& untimed = training_.untimed[i];
+    for (auto& [at, place] : places_) {
+      if (at.second != untimed.category) continue;
+      auto queues = queues_at(training_.queues[at.first][at.second], untimed.shape);
+      if (!queues) continue;
+      place.untimed.push_back(i);
+      place.queues.push_back(std::move(*queues));
+    }
+  }
+
+  // Of all its launches; nothing where one of them cannot be.
+  static std::optional<std::vector<QueueAtShape>> queues_at(
+      const std::vector<exports::QueueFormulas>& formulas, const Constants& shape) {
+    std::vector<QueueAtShape> queues;
+    for (const exports::QueueFormulas& each : formulas) {
+      auto queue = queue_at(each, shape);
+      if (!queue) return std::nullopt;
+      queues.push_back(std::move(*queue));
+    }
+    return queues;
   }
 
   std::optional<double> regret_of(std::size_t kernel, std::size_t shape) const {
@@ -125,28 +156,56 @@ class Learner {
     const auto fit = learned.fits.find(at);
     const auto index = index_.find({kernel, shape});
     if (fit == learned.fits.end() || index == index_.end()) return std::nullopt;
-    return places_.at(at).times.us(fit->second, index->second);
+    return places_.at(at).times.cautious_us(fit->second, index->second);
   }
 
-  // One more at a time, the one that saves most.
-  void choose(const std::vector<bool>& known, Learned& learned) const {
+  // Logarithms of predicted times over the least that is predicted at untimed shapes: [kernel][shape].
+  Costs expected_regrets(const Learned& learned) {
+    Costs all(training_.us.size(), std::vector<std::optional<double>>(training_.untimed.size()));
+    std::vector<double> least(training_.untimed.size(), std::numeric_limits<double>::infinity());
+    for (auto& [at, place] : places_) {
+      const auto fit = learned.fits.find(at);
+      if (fit == learned.fits.end()) continue;
+      const std::vector<double>& lengths = place.lengths_of(fit->second);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        const double us = fit->second.cautious_us(lengths[i]);
+        all[at.first][place.untimed[i]] = us;
+        least[place.untimed[i]] = std::min(least[place.untimed[i]], us);
+      }
+    }
+    for (auto& row : all)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (row[i]) row[i] = std::log(*row[i] / least[i]);
+    return all;
+  }
+
+  // One more at a time, the one that saves most: at known shapes of what was measured, at untimed
+  // ones of what is expected, both alike in weight.
+  void choose(const std::vector<bool>& known, Learned& learned) {
     const std::size_t shapes = best_.size();
     std::vector<std::vector<std::optional<double>>> us(training_.us.size());
     for (std::size_t kernel = 0; kernel < us.size(); ++kernel)
       for (std::size_t shape = 0; shape < shapes; ++shape)
         us[kernel].push_back(predicted(learned, kernel, shape));
+    const Costs expected = expected_regrets(learned);
     std::vector<std::optional<double>> least(shapes);  // predicted, of those that are chosen
     std::vector<double> regrets(shapes, kNotServed);
-    const auto chosen_count = static_cast<double>(std::ranges::count(known, true));
+    std::vector<double> untimed(training_.untimed.size(), kNotServed);
+    const auto known_count = static_cast<double>(std::ranges::count(known, true));
+    const auto untimed_count = static_cast<double>(untimed.size());
     while (learned.kernels.size() < kMostChoices) {
-      double most_saved = kHair * chosen_count;
+      double most_saved = kHair;
       std::optional<std::size_t> next;
       for (std::size_t kernel = 0; kernel < us.size(); ++kernel) {
-        double saved = 0;
+        double saved = 0, saved_untimed = 0;
         for (std::size_t shape = 0; shape < shapes; ++shape)
           if (known[shape] && us[kernel][shape] &&
               (!least[shape] || *us[kernel][shape] < *least[shape]))
             saved += regrets[shape] - *regret_of(kernel, shape);
+        for (std::size_t i = 0; i < untimed.size(); ++i)
+          saved_untimed += std::max(0.0, untimed[i] - expected[kernel][i].value_or(kNotServed));
+        saved /= known_count;
+        if (!untimed.empty()) saved = (saved + saved_untimed / untimed_count) / 2;
         if (saved <= most_saved) continue;
         most_saved = saved;
         next = kernel;
@@ -158,6 +217,8 @@ class Learner {
           least[shape] = us[*next][shape];
           regrets[shape] = *regret_of(*next, shape);
         }
+      for (std::size_t i = 0; i < untimed.size(); ++i)
+        untimed[i] = std::min(untimed[i], expected[*next][i].value_or(kNotServed));
     }
   }
 
@@ -169,77 +230,6 @@ class Learner {
 };
 
 }  // namespace
-
-KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
-                         std::vector<double> us, std::int64_t sms, std::int64_t cluster)
-    : us_(std::move(us)) {
-  double steps = 0, tiles = 0;
-  for (const auto& of_shape : queues)
-    for (const QueueAtShape& queue : of_shape) {
-      tiles += static_cast<double>(queue.steps.size());
-      for (const std::int64_t each : queue.steps) steps += static_cast<double>(each);
-    }
-  for (const double each : kOverheads)
-    overheads_.push_back(std::llround(16 * each * steps / tiles));
-  for (const std::int64_t each : kBlocksOfAnSm)
-    slots_.push_back(std::max<std::int64_t>(1, sms * each / std::max<std::int64_t>(cluster, 1)));
-  for (const std::int64_t slots : slots_) {
-    auto& of_slots = lengths_.emplace_back();
-    for (const std::int64_t overhead : overheads_) {
-      auto& row = of_slots.emplace_back();
-      for (const auto& of_shape : queues) {
-        std::int64_t length = 0;
-        for (const QueueAtShape& queue : of_shape) length += queue.longest(slots, overhead);
-        row.push_back(static_cast<double>(length) / 16);
-      }
-    }
-  }
-}
-
-KernelTimes::Fit KernelTimes::fit(const std::vector<std::size_t>& shapes) const {
-  Fit best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t slots = 0; slots < slots_.size(); ++slots)
-    for (std::size_t overhead = 0; overhead < overheads_.size(); ++overhead) {
-      const std::vector<double>& length = lengths_[slots][overhead];
-      // Sums over the shapes of products of 1/us, length/us and 1.
-      double ff = 0, fs = 0, ss = 0, f1 = 0, s1 = 0;
-      for (const std::size_t shape : shapes) {
-        const double f = 1 / us_[shape], s = length[shape] / us_[shape];
-        ff += f * f, fs += f * s, ss += s * s, f1 += f, s1 += s;
-      }
-      const double determinant = ff * ss - fs * fs;
-      Fit fit{slots, overhead, 0, 0};
-      if (determinant > 1e-9 * ff * ss) {
-        fit.fixed_us = (f1 * ss - s1 * fs) / determinant;
-        fit.step_us = (ff * s1 - fs * f1) / determinant;
-      }
-      if (fit.step_us <= 0 || fit.fixed_us < 0) {  // neither is below 0
-        const bool steps = ss > 0 && s1 * s1 / ss >= f1 * f1 / ff;
-        fit.fixed_us = steps ? 0 : f1 / ff;
-        fit.step_us = steps ? s1 / ss : 0;
-      }
-      double error = 0;
-      for (const std::size_t shape : shapes)
-        error += std::pow((fit.fixed_us + fit.step_us * length[shape]) / us_[shape] - 1, 2);
-      if (error < least - 1e-9) {
-        least = error;
-        best = fit;
-      }
-    }
-  return best;
-}
-
-double KernelTimes::us(const Fit& fit, std::size_t shape) const {
-  return fit.fixed_us + fit.step_us * lengths_[fit.slots][fit.overhead][shape];
-}
-
-void KernelTimes::write(const Fit& fit, exports::KernelCost& cost) const {
-  cost.slots = slots_[fit.slots];
-  cost.overhead = overheads_[fit.overhead];
-  cost.fixed_us = fit.fixed_us;
-  cost.step_us = fit.step_us;
-}
 
 std::vector<std::size_t> by_robustness(const Costs& regret) {
   using Rank = std::tuple<std::size_t, double, double, std::size_t>;
@@ -261,7 +251,7 @@ std::vector<std::size_t> by_robustness(const Costs& regret) {
 
 LearnedDispatch learn_dispatch(const TrainingSet& training) {
   const std::size_t shapes = training.shapes.size();
-  const Learner learner(training);
+  Learner learner(training);
   const Learner::Learned learned = learner.learn(std::vector<bool>(shapes, true));
   LearnedDispatch made{.kernels = learned.kernels, .dispatch = {}, .regrets = {}, .left_out = {}};
   for (std::size_t shape = 0; shape < shapes; ++shape)

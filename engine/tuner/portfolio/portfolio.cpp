@@ -32,7 +32,7 @@ namespace fa_tune::tuner {
 namespace {
 
 // Enough to learn from, and some minutes of a GPU.
-constexpr std::size_t kDrawnShapes = 48;
+constexpr std::size_t kDrawnShapes = 96;
 
 TuningTask project_of(const db::RunRow& run, const std::filesystem::path& root,
                       const std::string& changes = "") {
@@ -98,7 +98,9 @@ PortfolioField::PortfolioField(const db::Store& store, const Wishes& wishes,
     take_shape(project_of(run, root));
   }
   for (const std::string& changes : wishes.shapes) take_shape(project_of(run_, root, changes));
-  draw_shapes(wishes);
+  const std::size_t drawn = wishes.drawn.value_or(run_.time_kind == "measured" ? kDrawnShapes : 0);
+  each_drawn(drawn, wishes.seed,
+             [&](space::SpaceFile file) { take_shape(open_task(std::move(file), root), true); });
   take_recorded(store, wishes);
   rule_out();
 }
@@ -107,20 +109,18 @@ TuningTask PortfolioField::task_at(const std::string& changes) const {
   return project_of(run_, root_, changes);
 }
 
-void PortfolioField::draw_shapes(const Wishes& wishes) {
-  const std::size_t count = wishes.drawn.value_or(run_.time_kind == "measured" ? kDrawnShapes : 0);
-  if (count == 0) return;
+void PortfolioField::each_drawn(std::size_t count, std::uint64_t seed,
+                                const std::function<void(space::SpaceFile)>& take) const {
   const problem::SizeFormulas formulas = shapes_.front().task.problem->size_formulas();
   std::vector<Constants> known;
   for (const PortfolioShape& shape : shapes_)
-    known.push_back(shape.task.problem->complete(shape.task.problem->shape()));
-  for (const DrawnShape& drawn : drawn_shapes(known, formulas.sizes, count, wishes.seed)) {
+    if (!shape.drawn) known.push_back(shape.task.problem->complete(shape.task.problem->shape()));
+  for (const DrawnShape& drawn : drawn_shapes(known, formulas.sizes, count, seed)) {
     std::vector<std::string> changes;
     for (const auto& [name, value] : drawn.sizes)
       changes.push_back(formulas.setting + name + "=" + to_text(value));
     try {
-      take_shape(open_task(space::with_settings(shapes_[drawn.like].task.file, changes), root_),
-                 true);
+      take(space::with_settings(shapes_[drawn.like].task.file, changes));
     } catch (const UserError& error) {  // sizes that the problem does not take together
       log_info("{}", error.what());
     }

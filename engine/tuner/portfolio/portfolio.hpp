@@ -58,7 +58,7 @@ class PortfolioField {
     std::size_t candidates = kCandidates;
     std::vector<std::string> shapes = {};  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;                 // no recorded time counts
-    // Drawn within the range of all others (drawn_shapes.hpp); nothing: 48 where times are measured,
+    // Drawn within the range of all others (drawn_shapes.hpp); nothing: 96 where times are measured,
     // since an emulator takes seconds for what a GPU does in milliseconds.
     std::optional<std::size_t> drawn = 0;
     std::uint64_t seed = 0;  // of these
@@ -69,6 +69,10 @@ class PortfolioField {
   const std::vector<PortfolioShape>& shapes() const { return shapes_; }
   // One more, as Wishes::shapes says it, which does not become part of the field.
   TuningTask task_at(const std::string& changes) const;
+  // The space for each of some shapes within the range of those that are not drawn (drawn_shapes.hpp);
+  // one at which `take` throws UserError is left out.
+  void each_drawn(std::size_t count, std::uint64_t seed,
+                  const std::function<void(space::SpaceFile)>& take) const;
   const std::vector<PortfolioKernel>& kernels() const { return kernels_; }
   const PortfolioTime& time(std::size_t kernel, std::size_t shape) const {
     return times_[kernel][shape];
@@ -112,7 +116,6 @@ class PortfolioField {
 
  private:
   void take_shape(TuningTask task, bool drawn = false);
-  void draw_shapes(const Wishes& wishes);
   void take_recorded(const db::Store& store, const Wishes& wishes);
   void take_candidates(const TuningTask& task, const std::vector<const db::TrialRow*>& trials,
                        std::size_t count);
