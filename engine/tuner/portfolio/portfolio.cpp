@@ -235,8 +235,12 @@ std::size_t PortfolioField::measure_at(std::size_t shape, device::Device& device
   std::size_t timed = 0;
   for (const std::size_t kernel : wanted) {
     FinishedTrial trial;
-    if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial))
-      gate_and_screen.run(*variant, trial);
+    if (auto& [stage, variant] = compiled.front(); stage.pass(*variant, trial)) {
+      if (shapes_[shape].drawn)
+        gate_and_screen.screen(*variant, trial);
+      else
+        gate_and_screen.run(*variant, trial);
+    }
     compiled.pop_front();
     if (device.lost()) throw MachineError(device.info().id + ": the device was lost");
     PortfolioTime& time = times_[kernel][shape];

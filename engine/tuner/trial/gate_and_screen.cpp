@@ -80,7 +80,16 @@ void GateAndScreen::run(const gate::Binder& bind, const KernelImage& image, Fini
     return;
   }
   fault_point("trial_gated");
+  screen(bind, image, verdict.note, trial);
+}
 
+void GateAndScreen::screen(Variant& variant, FinishedTrial& trial) {
+  screen(variant.binder(), variant.compiled().value().image, "", trial);
+}
+
+void GateAndScreen::screen(const gate::Binder& bind, const KernelImage& image,
+                           const std::string& note, FinishedTrial& trial) {
+  db::TrialRow& row = trial.row;
   const Stopwatch measure_watch;
   const auto bound = bind(problem_.shape());
   if (!bound) {
@@ -101,8 +110,8 @@ void GateAndScreen::run(const gate::Binder& bind, const KernelImage& image, Fini
   row.finding = gate::Finding::kPassed;
   row.screen_time = db::ScreenTime{measured->time_us};
   fastest_us_ = std::min(fastest_us_, measured->time_us.value);
-  row.detail_json = with_note(
-      with_kernels(measure::detail_json_of(measured->timing), *bound, image), verdict.note);
+  row.detail_json =
+      with_note(with_kernels(measure::detail_json_of(measured->timing), *bound, image), note);
   trial.samples_us = measured->timing.samples_us;
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -27,8 +28,14 @@ class GateAndScreen {
   void run(Variant& variant, FinishedTrial& trial);
   // The same of a kernel that is bound otherwise. `image`: its own at the timed shape.
   void run(const gate::Binder& bind, const KernelImage& image, FinishedTrial& trial);
+  // The screen alone, which sees the outputs of the timed shape: for a kernel that has passed the
+  // gate at another shape.
+  void screen(Variant& variant, FinishedTrial& trial);
 
  private:
+  void screen(const gate::Binder& bind, const KernelImage& image, const std::string& note,
+              FinishedTrial& trial);
+
   const problem::Problem& problem_;
   device::Device& device_;
   gate::TruthCache& truth_;
