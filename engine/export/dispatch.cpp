@@ -64,6 +64,12 @@ std::int64_t QueueAtShape::longest(std::int64_t slots, std::int64_t overhead) co
   return longest_queue({sets, together, std::ssize(steps), blocks, slots}, costs);
 }
 
+std::int64_t QueueAtShape::busiest(std::int64_t sms, std::int64_t overhead) const {
+  std::vector<std::int64_t> costs;
+  for (const std::int64_t each : steps) costs.push_back(16 * each + overhead);
+  return busiest_sm({sets, together, std::ssize(steps), blocks, sms}, sms, costs);
+}
+
 std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape) {
   Value tile = std::int64_t{0};
   const Expression::Scope scope = [&](const std::string& name) -> const Value* {
@@ -103,13 +109,15 @@ bool KernelCost::is_for(const Constants& shape) const {
 }
 
 std::optional<double> KernelCost::us(const Constants& shape) const {
-  std::int64_t steps = 0;
+  std::int64_t longest = 0, busiest = 0;
   for (const QueueFormulas& each : queues) {
     const auto queue = queue_at(each, shape);
     if (!queue) return std::nullopt;
-    steps += queue->longest(slots, overhead);
+    longest += queue->longest(slots, overhead);
+    if (shared_step_us > 0) busiest += queue->busiest(sms, overhead);
   }
-  return fixed_us + step_us * static_cast<double>(steps) / 16;
+  return fixed_us + step_us * static_cast<double>(longest) / 16 +
+         shared_step_us * static_cast<double>(busiest) / 16;
 }
 
 bool Dispatch::in_ranges(const Constants& shape) const {
@@ -158,9 +166,11 @@ Json dispatch_json(const Dispatch& dispatch, const std::vector<Json>& names) {
                      {"category", category},
                      {"queues", queues},
                      {"slots", cost.slots},
+                     {"sms", cost.sms},
                      {"overhead_steps", static_cast<double>(cost.overhead) / 16},
                      {"fixed_us", cost.fixed_us},
-                     {"step_us", cost.step_us}});
+                     {"step_us", cost.step_us},
+                     {"shared_step_us", cost.shared_step_us}});
   }
   return {{"ranges", ranges}, {"outside", names.at(dispatch.robust.at(0))}, {"costs", costs}};
 }
@@ -202,17 +212,18 @@ std::string cxx_dispatch(const Dispatch& dispatch, const std::vector<std::string
     }
     if (!possible) continue;
     text +=
-        fmt::format("  if ({}) {{\n    std::int64_t steps = 0;\n    bool there = true;\n",
+        fmt::format("  if ({}) {{\n    Lengths all;\n    bool there = true;\n",
                     conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && ")));
     for (const QueueFormulas& each : cost.queues)
       text += fmt::format(
-          "    there = there && add_queue({}, {}, {},\n        {}, {}, {},\n"
-          "        [&](std::int64_t tile) {{ static_cast<void>(tile); return {}; }}, steps);\n",
+          "    there = there && add_queue({}, {}, {},\n        {}, {}, {}, {},\n"
+          "        [&](std::int64_t tile) {{ static_cast<void>(tile); return {}; }}, all);\n",
           written(each.sets), written(each.together), written(each.of_a_set), written(each.blocks),
-          cost.slots, cost.overhead, written(each.steps));
-    text +=
-        fmt::format("    if (there) offer({}, {} + {} * static_cast<double>(steps) / 16);\n  }}\n",
-                    cost.choice, cost.fixed_us, cost.step_us);
+          cost.slots, cost.shared_step_us > 0 ? cost.sms : 0, cost.overhead, written(each.steps));
+    text += fmt::format(
+        "    if (there)\n      offer({}, {} + {} * static_cast<double>(all.longest) / 16 +\n"
+        "                    {} * static_cast<double>(all.busiest) / 16);\n  }}\n",
+        cost.choice, cost.fixed_us, cost.step_us, cost.shared_step_us);
   }
   return text + "  return chosen;\n}\n\n";
 }
@@ -241,9 +252,12 @@ std::string python_dispatch(const Dispatch& dispatch) {
           written(each.sets), written(each.together), written(each.of_a_set), written(each.blocks),
           written(each.steps));
     costs += fmt::format(
-        "    {{\"choice\": {}, \"category\": {{{}}}, \"slots\": {}, \"overhead\": {},\n"
-        "     \"fixed_us\": {}, \"step_us\": {}, \"queues\": [{}\n    ]}},\n",
-        cost.choice, category, cost.slots, cost.overhead, cost.fixed_us, cost.step_us, queues);
+        "    {{\"choice\": {}, \"category\": {{{}}}, \"slots\": {}, \"sms\": {}, \"overhead\": "
+        "{},\n"
+        "     \"fixed_us\": {}, \"step_us\": {}, \"shared_step_us\": {}, \"queues\": [{}\n    "
+        "]}},\n",
+        cost.choice, category, cost.slots, cost.sms, cost.overhead, cost.fixed_us, cost.step_us,
+        cost.shared_step_us, queues);
   }
   std::string asked;
   for (const std::string& name : asked_names(dispatch)) asked += text_of(name) + ", ";

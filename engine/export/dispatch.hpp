@@ -32,19 +32,23 @@ struct QueueAtShape {
 
   // In sixteenths of a step, of which each tile takes `overhead` more than its steps.
   std::int64_t longest(std::int64_t slots, std::int64_t overhead) const;
+  // The same of the busiest SM, if each of `sms` took one block after another.
+  std::int64_t busiest(std::int64_t sms, std::int64_t overhead) const;
 };
 // Nothing where the formulas have no value there, or none that could be launched.
 std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape);
 
-// What a kernel takes at sizes that nobody timed: fixed_us, and step_us for each step of its
-// longest queue; of several kernels one after another, of the sum.
+// What a kernel takes at sizes that nobody timed: fixed_us, step_us for each step of its longest
+// queue, and shared_step_us for each step of the busiest SM, since blocks that an SM holds at once
+// take some of its time from each other; of several kernels one after another, of the sums.
 struct KernelCost {
   std::size_t choice = 0;
   Constants category = {};  // members that are compiled in, where those of other kernels differ
   std::vector<QueueFormulas> queues = {};
   std::int64_t slots = 1;     // blocks or clusters that the device holds at once
   std::int64_t overhead = 0;  // of a tile, in sixteenths of a step
-  double fixed_us = 0, step_us = 0;
+  std::int64_t sms = 0;       // or as many clusters as they hold, one each
+  double fixed_us = 0, step_us = 0, shared_step_us = 0;
 
   // Whether it is compiled for shapes like this one.
   bool is_for(const Constants& shape) const;
@@ -71,8 +75,8 @@ struct Dispatch {
 };
 
 // {"ranges": {size: [least, most]}, "outside": name, "costs": [{"choice": name, "category": {...},
-//  "queues": [{"sets", "together", "of_a_set", "steps", "blocks"}], "slots", "overhead_steps",
-//  "fixed_us", "step_us"}]}, formulas in the native dialect; `names` of the choices.
+//  "queues": [{"sets", "together", "of_a_set", "steps", "blocks"}], "slots", "sms",
+//  "overhead_steps", "fixed_us", "step_us", "shared_step_us"}]}, formulas in the native dialect; `names` of the choices.
 nlohmann::ordered_json dispatch_json(const Dispatch& dispatch,
                                      const std::vector<nlohmann::ordered_json>& names);
 

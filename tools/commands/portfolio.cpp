@@ -30,6 +30,7 @@ struct PortfolioArguments {
   bool anew = false;
   bool no_race = false;
   std::string time_on;
+  std::string times_of;
   bool dispatch = false;
   std::optional<std::size_t> draw;
   std::vector<std::string> choose_at;
@@ -106,6 +107,31 @@ Json as_json(const tuner::PortfolioField& field, const tuner::SetCover& cover, d
     if (shape.drawn) json["drawn"].push_back(shape.task.problem->shape());
   json["times"] = times_json(field);
   return json;
+}
+
+// What times_json wrote.
+void take_known_times(const std::string& file, tuner::PortfolioField& field) {
+  const auto json = parse_json<Json>(read_file(file, kJsonFile));
+  try {
+    if (const auto device = json.at("device").get<std::string>(); device != field.run().device_name)
+      throw UserError(fmt::format("{}: its times are of {}, and the trials of {}", file, device,
+                                  field.run().device_name));
+    std::vector<Constants> shapes;
+    for (const Json& each : json.at("shapes"))
+      shapes.push_back(report::shape_of(each.at("shape").dump()));
+    if (const auto drawn = json.find("drawn"); drawn != json.end())
+      for (const Json& each : *drawn) shapes.push_back(report::shape_of(each.dump()));
+    for (const Json& kernel : json.at("times")) {
+      const auto config = kernel.at("config").get<Config>();
+      for (std::size_t i = 0; i < shapes.size(); ++i)
+        field.take_known(config, shapes[i],
+                         kernel.at("time_us").at(i).get<std::optional<double>>());
+    }
+  } catch (const Json::exception&) {
+    throw UserError(file +
+                    ": expected what 'fa-tune portfolio --out' writes: an object with \"device\", "
+                    "\"shapes\" and \"times\"");
+  }
 }
 
 // "+1.2%" for 1.012.
@@ -220,6 +246,7 @@ int portfolio(const PortfolioArguments& arguments) {
                                .drawn = arguments.dispatch ? arguments.draw : 0,
                                .seed = seed},
                               require_root());
+  if (!arguments.times_of.empty()) take_known_times(arguments.times_of, field);
   const std::size_t timed = take_times(field, arguments, within, seed);
   std::optional<tuner::DispatchLearner> dispatch;
   if (arguments.dispatch) {
@@ -267,6 +294,11 @@ void add_portfolio(CLI::App& app, Action& action) {
   command->add_option("--also", arguments->shapes,
                       "one more shape, from the newest run's problem: shape.L=4096,causal=true");
   command->add_flag("--anew", arguments->anew, "time every pair now, also what is recorded");
+  command
+      ->add_option("--times-of", arguments->times_of,
+                   "an earlier portfolio's file (--out): what it timed is not timed again, so that "
+                   "another choice costs no GPU")
+      ->type_name("FILE");
   command->add_flag("--no-race", arguments->no_race,
                     "choose by screens alone, without the GPU that they were taken on");
   command->add_option("--time-on", arguments->time_on,

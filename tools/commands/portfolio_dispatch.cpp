@@ -93,18 +93,20 @@ std::string dispatch_report_text(const tuner::PortfolioField& field,
   const std::vector<std::int64_t> trials = dispatch.trials();
   std::string text = fmt::format(
       "\nFor other sizes {} kernels are chosen among, by the time that each is predicted to take: "
-      "fixed, and\na step's for each step of its longest queue of tiles. Outside of {} it is trial "
-      "{}.\n\n",
+      "fixed, a\nstep's for each step of its longest queue of tiles, and what blocks of an SM "
+      "take from each other\nfor each step of the busiest. Outside of {} it is trial {}.\n\n",
       trials.size(), outside_text(learned.dispatch), trials.at(learned.dispatch.robust.at(0)));
   report::Table costs({{"trial", report::Align::right},
                        {"shapes", report::Align::left},
                        {"fixed us", report::Align::right},
                        {"us a step", report::Align::right},
+                       {"shared", report::Align::right},
                        {"steps a tile beside its own", report::Align::right},
                        {"at once", report::Align::right}});
   for (const exports::KernelCost& cost : learned.dispatch.costs)
     costs.add({std::to_string(trials[cost.choice]), category_text(cost.category),
                fmt::format("{:.3g}", cost.fixed_us), fmt::format("{:.3g}", cost.step_us),
+               fmt::format("{:.3g}", cost.shared_step_us),
                fmt::format("{:.3g}", static_cast<double>(cost.overhead) / 16),
                std::to_string(cost.slots)});
   text += costs.text() + "\nRegret, which is time over the best of a shape:\n";

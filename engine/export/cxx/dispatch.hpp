@@ -1,9 +1,14 @@
 
-// Adds the longest queue of one launch; false where there is none for these sizes.
+// In sixteenths of a step, of all launches of a kernel.
+struct Lengths {
+  std::int64_t longest = 0, busiest = 0;
+};
+
+// Adds the longest queue of one launch, and what the busiest SM has to do where `sms` is not 0; false where there is none for these sizes.
 template <typename Steps>
 bool add_queue(const Number& sets, const Number& together, const Number& of_a_set,
-               const Number& blocks, std::int64_t slots, std::int64_t overhead, const Steps& steps,
-               std::int64_t& all) {
+               const Number& blocks, std::int64_t slots, std::int64_t sms, std::int64_t overhead,
+               const Steps& steps, Lengths& all) {
   if (!(sets.exists && together.exists && of_a_set.exists && blocks.exists)) return false;
   const Queue queue = {sets.value, together.value, of_a_set.value, blocks.value, slots};
   if (!can_be_launched(queue)) return false;
@@ -13,7 +18,8 @@ bool add_queue(const Number& sets, const Number& together, const Number& of_a_se
     if (!number.exists || number.value < 0 || number.value > longest_tile(queue)) return false;
     costs.push_back(16 * number.value + overhead);
   }
-  all += longest_queue(queue, costs);
+  all.longest += longest_queue(queue, costs);
+  if (sms > 0) all.busiest += busiest_sm(queue, sms, costs);
   return true;
 }
 

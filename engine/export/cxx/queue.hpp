@@ -56,3 +56,12 @@ inline std::int64_t longest_queue(const Queue& queue, const std::vector<std::int
       }
   return last;
 }
+
+// What the busiest of `sms` has to do, if each took one block after another: of this, blocks that an
+// SM holds at once take some from each other.
+inline std::int64_t busiest_sm(Queue queue, std::int64_t sms,
+                               const std::vector<std::int64_t>& costs) {
+  queue.slots = sms;
+  if (queue.blocks < queue.sets * queue.of_a_set) queue.blocks = std::min(queue.blocks, sms);
+  return longest_queue(queue, costs);
+}

@@ -39,9 +39,16 @@ def _longest_queue(sets, together, of_a_set, blocks, slots, costs):
     return last
 
 
+def _busiest_sm(sets, together, of_a_set, blocks, sms, costs):
+    """What the busiest of `sms` has to do, if each took one block after another."""
+    if blocks < sets * of_a_set:
+        blocks = min(blocks, sms)
+    return _longest_queue(sets, together, of_a_set, blocks, sms, costs)
+
+
 def _predicted_us(cost, s):
     """Of a kernel at sizes that it may not serve: then nothing."""
-    steps = 0
+    longest = busiest = 0
     for sets, together, of_a_set, blocks, tile_steps in cost["queues"]:
         try:
             sized = sets(s), together(s), of_a_set(s), blocks(s)
@@ -53,8 +60,10 @@ def _predicted_us(cost, s):
             costs = [16 * each + cost["overhead"] for each in tiles]
         except ZeroDivisionError:
             return None
-        steps += _longest_queue(*sized, cost["slots"], costs)
-    return cost["fixed_us"] + cost["step_us"] * steps / 16
+        longest += _longest_queue(*sized, cost["slots"], costs)
+        if cost["shared_step_us"] > 0:
+            busiest += _busiest_sm(*sized, cost["sms"], costs)
+    return cost["fixed_us"] + cost["step_us"] * longest / 16 + cost["shared_step_us"] * busiest / 16
 
 
 def _dispatch(s):

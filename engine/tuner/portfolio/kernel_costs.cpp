@@ -90,12 +90,12 @@ class Learner {
     // Of untimed shapes: their launches, and how long queues are there, by slots and overhead.
     std::vector<std::size_t> untimed = {};
     std::vector<std::vector<QueueAtShape>> queues = {};
-    std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> lengths = {};
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<KernelTimes::Lengths>> lengths = {};
 
-    const std::vector<double>& lengths_of(const KernelTimes::Fit& fit) {
+    const std::vector<KernelTimes::Lengths>& lengths_of(const KernelTimes::Fit& fit) {
       const auto [at, fresh] = lengths.try_emplace({fit.slots, fit.overhead});
       if (fresh)
-        for (const auto& each : queues) at->second.push_back(times.longest(fit, each));
+        for (const auto& each : queues) at->second.push_back(times.lengths(fit, each));
       return at->second;
     }
   };
@@ -166,7 +166,7 @@ class Learner {
     for (auto& [at, place] : places_) {
       const auto fit = learned.fits.find(at);
       if (fit == learned.fits.end()) continue;
-      const std::vector<double>& lengths = place.lengths_of(fit->second);
+      const auto& lengths = place.lengths_of(fit->second);
       for (std::size_t i = 0; i < lengths.size(); ++i) {
         const double us = fit->second.cautious_us(lengths[i]);
         all[at.first][place.untimed[i]] = us;

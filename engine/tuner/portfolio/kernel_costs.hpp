@@ -44,7 +44,7 @@ struct LearnedDispatch {
 };
 
 // At most this many kernels, and none that saves less than 0.01% of the time on average.
-inline constexpr std::size_t kMostChoices = 24;
+inline constexpr std::size_t kMostChoices = 32;
 
 // Throws std::logic_error if some shape has no kernel.
 LearnedDispatch learn_dispatch(const TrainingSet& training);

@@ -1,8 +1,10 @@
 #include "engine/tuner/portfolio/kernel_times.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace fa_tune::tuner {
@@ -16,13 +18,55 @@ constexpr double kOverheads[] = {0, 1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1
 // Before a kernel is timed its times are taken to be so far off, and that is worth so many shapes.
 constexpr double kDoubtBefore = 0.1;
 constexpr double kShapesBefore = 2;
-constexpr double kParametersOfFit = 4;
+constexpr double kParametersOfFit = 5;
+
+KernelTimes::Lengths lengths_of(const std::vector<QueueAtShape>& queues, std::int64_t slots,
+                                std::int64_t sms, std::int64_t overhead) {
+  std::int64_t longest = 0, busiest = 0;
+  for (const QueueAtShape& queue : queues) {
+    longest += queue.longest(slots, overhead);
+    busiest += queue.busiest(sms, overhead);
+  }
+  return {static_cast<double>(longest) / 16, static_cast<double>(busiest) / 16};
+}
+
+// Sums over shapes of products of (1, longest, busiest, 1) / us.
+using Sums = std::array<std::array<double, 4>, 3>;
+
+// The factors of some of the three, chosen by the bits of `which`, with least squares of what they
+// leave of 1; nothing where they are not told apart, or one is not above 0.
+std::optional<std::array<double, 3>> solved(Sums sums, unsigned which) {
+  std::array<double, 3> factors = {};
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < 3; ++i)
+    if ((which >> i & 1) != 0) members.push_back(i);
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    const std::size_t i = members[at];
+    const double whole = sums[i][i];
+    for (std::size_t before = 0; before < at; ++before) {
+      const std::size_t j = members[before];
+      const double share = sums[i][j] / sums[j][j];
+      for (std::size_t column = 0; column < 4; ++column) sums[i][column] -= share * sums[j][column];
+    }
+    if (!(sums[i][i] > 1e-9 * whole)) return std::nullopt;
+  }
+  for (std::size_t at = members.size(); at-- > 0;) {
+    const std::size_t i = members[at];
+    double rest = sums[i][3];
+    for (std::size_t behind = at + 1; behind < members.size(); ++behind)
+      rest -= sums[i][members[behind]] * factors[members[behind]];
+    factors[i] = rest / sums[i][i];
+    if (!(factors[i] > 0)) return std::nullopt;
+  }
+  return factors;
+}
 
 }  // namespace
 
 KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
                          std::vector<double> us, std::int64_t sms, std::int64_t cluster)
-    : us_(std::move(us)) {
+    : us_(std::move(us)),
+      sms_(std::max<std::int64_t>(1, sms / std::max<std::int64_t>(cluster, 1))) {
   double steps = 0, tiles = 0;
   for (const auto& of_shape : queues)
     for (const QueueAtShape& queue : of_shape) {
@@ -37,11 +81,8 @@ KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
     auto& of_slots = lengths_.emplace_back();
     for (const std::int64_t overhead : overheads_) {
       auto& row = of_slots.emplace_back();
-      for (const auto& of_shape : queues) {
-        std::int64_t length = 0;
-        for (const QueueAtShape& queue : of_shape) length += queue.longest(slots, overhead);
-        row.push_back(static_cast<double>(length) / 16);
-      }
+      for (const auto& of_shape : queues)
+        row.push_back(lengths_of(of_shape, slots, sms_, overhead));
     }
   }
 }
@@ -51,28 +92,24 @@ KernelTimes::Fit KernelTimes::fit(const std::vector<std::size_t>& shapes) const 
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t slots = 0; slots < slots_.size(); ++slots)
     for (std::size_t overhead = 0; overhead < overheads_.size(); ++overhead) {
-      const std::vector<double>& length = lengths_[slots][overhead];
-      // Sums over the shapes of products of 1/us, length/us and 1.
-      double ff = 0, fs = 0, ss = 0, f1 = 0, s1 = 0;
+      const std::vector<Lengths>& lengths = lengths_[slots][overhead];
+      Sums sums = {};
       for (const std::size_t shape : shapes) {
-        const double f = 1 / us_[shape], s = length[shape] / us_[shape];
-        ff += f * f, fs += f * s, ss += s * s, f1 += f, s1 += s;
+        const double us = us_[shape];
+        const std::array row = {1 / us, lengths[shape].longest / us, lengths[shape].busiest / us,
+                                1.0};
+        for (std::size_t i = 0; i < 3; ++i)
+          for (std::size_t column = 0; column < 4; ++column)
+            sums[i][column] += row[i] * row[column];
       }
-      const double determinant = ff * ss - fs * fs;
-      Fit fit{slots, overhead, 0, 0};
-      if (determinant > 1e-9 * ff * ss) {
-        fit.fixed_us = (f1 * ss - s1 * fs) / determinant;
-        fit.step_us = (ff * s1 - fs * f1) / determinant;
-      }
-      if (fit.step_us <= 0 || fit.fixed_us < 0) {  // neither is below 0
-        const bool steps = ss > 0 && s1 * s1 / ss >= f1 * f1 / ff;
-        fit.fixed_us = steps ? 0 : f1 / ff;
-        fit.step_us = steps ? s1 / ss : 0;
-      }
-      double error = 0;
-      for (const std::size_t shape : shapes)
-        error += std::pow((fit.fixed_us + fit.step_us * length[shape]) / us_[shape] - 1, 2);
-      if (error < least - 1e-9) {
+      for (unsigned which = 1; which < 8; ++which) {
+        const auto factors = solved(sums, which);
+        if (!factors) continue;
+        const Fit fit{slots, overhead, (*factors)[0], (*factors)[1], (*factors)[2], 0};
+        double error = 0;
+        for (const std::size_t shape : shapes)
+          error += std::pow(fit.cautious_us(lengths[shape]) / us_[shape] - 1, 2);
+        if (error >= least - 1e-9) continue;
         least = error;
         best = fit;
       }
@@ -87,11 +124,9 @@ double KernelTimes::cautious_us(const Fit& fit, std::size_t shape) const {
   return fit.cautious_us(lengths_[fit.slots][fit.overhead][shape]);
 }
 
-double KernelTimes::longest(const Fit& fit, const std::vector<QueueAtShape>& queues) const {
-  std::int64_t length = 0;
-  for (const QueueAtShape& queue : queues)
-    length += queue.longest(slots_[fit.slots], overheads_[fit.overhead]);
-  return static_cast<double>(length) / 16;
+KernelTimes::Lengths KernelTimes::lengths(const Fit& fit,
+                                          const std::vector<QueueAtShape>& queues) const {
+  return lengths_of(queues, slots_[fit.slots], sms_, overheads_[fit.overhead]);
 }
 
 void KernelTimes::write(const Fit& fit, exports::KernelCost& cost) const {
@@ -99,6 +134,8 @@ void KernelTimes::write(const Fit& fit, exports::KernelCost& cost) const {
   cost.overhead = overheads_[fit.overhead];
   cost.fixed_us = (1 + fit.doubt) * fit.fixed_us;
   cost.step_us = (1 + fit.doubt) * fit.step_us;
+  cost.shared_step_us = (1 + fit.doubt) * fit.shared_step_us;
+  cost.sms = sms_;
 }
 
 }  // namespace fa_tune::tuner

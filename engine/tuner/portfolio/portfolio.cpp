@@ -206,6 +206,19 @@ void PortfolioField::rule_out() {
     }
 }
 
+void PortfolioField::take_known(const Config& config, const Constants& shape,
+                                std::optional<double> us) {
+  const auto kernel = std::ranges::find(kernels_, config, &PortfolioKernel::config);
+  const auto at = std::ranges::find_if(
+      shapes_, [&](const PortfolioShape& each) { return each.task.problem->shape() == shape; });
+  if (kernel == kernels_.end() || at == shapes_.end()) return;
+  PortfolioTime& time = times_[static_cast<std::size_t>(kernel - kernels_.begin())]
+                              [static_cast<std::size_t>(at - shapes_.begin())];
+  if (time.from != PortfolioTime::From::nothing) return;
+  time.from = PortfolioTime::From::recorded;
+  if (us) time.time = db::ScreenTime{Interval{*us, *us, *us}};
+}
+
 std::size_t PortfolioField::missing() const {
   std::size_t count = 0;
   for (const auto& row : times_)

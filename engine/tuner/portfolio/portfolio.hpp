@@ -79,6 +79,9 @@ class PortfolioField {
   }
   const db::RunRow& run() const { return run_; }  // the newest: its device, its kind of time
 
+  // What is known of a pair from elsewhere: its time in microseconds, or nothing where the kernel
+  // failed. Of pairs that are not in the field, or known already, nothing is taken.
+  void take_known(const Config& config, const Constants& shape, std::optional<double> us);
   // Pairs whose time is not known.
   std::size_t missing() const;
   // Takes all missing pairs through a trial's stages; at drawn shapes, which are only to learn from,

@@ -38,16 +38,18 @@ Dispatch some_dispatch() {
   Dispatch dispatch;
   for (const bool causal : {false, true}) {
     const Constants category = {{"causal", causal}, {"dtype", std::string("fp16")}};
-    dispatch.costs.push_back({0, category, {single}, 12, 24, 1.25, causal ? 0.4 : 0.9});
-    dispatch.costs.push_back({1, category, {rounds}, 99, 8, 3.5, causal ? 0.35 : 0.25});
+    dispatch.costs.push_back({0, category, {single}, 12, 24, 6, 1.25, causal ? 0.4 : 0.9, 0});
+    dispatch.costs.push_back({1, category, {rounds}, 99, 8, 3, 3.5, causal ? 0.3 : 0.2, 0.04});
   }
   dispatch.costs.push_back({2,
                             {{"causal", false}, {"dtype", std::string("fp16")}},
                             {single, queue_of(alike, {"H", "L"})},
                             40,
                             0,
+                            20,
                             0.1,
-                            0.25});
+                            0.15,
+                            0.08});
   dispatch.ranges = {{"H", 1, 30}, {"L", 10, 4000}};
   dispatch.robust = {1, 2, 0};
   return dispatch;
@@ -95,6 +97,11 @@ TEST_CASE("dispatch: the longest queue, by hand") {
   const QueueAtShape rounds{.sets = 5, .together = 2, .blocks = 4, .steps = {7, 3, 2}};
   CHECK(rounds.longest(1, 0) == longest_by_hand(rounds, 1));
   CHECK(rounds.longest(1, 16) > rounds.longest(1, 0));
+  // Two blocks of each of four SMs, one after another, and rounds of two SMs.
+  CHECK(heads.busiest(4, 0) == heads.longest(4, 0));
+  CHECK(rounds.busiest(2, 0) ==
+        longest_by_hand({.sets = 5, .together = 2, .blocks = 2, .steps = {7, 3, 2}}, 1));
+  CHECK(rounds.busiest(9, 0) == rounds.longest(1, 0));
   // Two waves of tiles alike.
   CHECK((QueueAtShape{.sets = 11, .together = 1, .blocks = 11, .steps = {4}}.longest(10, 8)) ==
         2 * 72);

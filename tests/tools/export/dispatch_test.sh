@@ -45,6 +45,19 @@ cp "$out" one
 try "$program" "${choose[@]}" --draw 5 --choose-at sizes.n=70 --choose-at sizes.n=90000 --time-on 'emulator:l4*2'
 check 'several devices: they share the work' contains "$err" 'are timed on emulator:l4, emulator:l4 ('
 check 'several devices: and come to the same' cmp -s "$out" one
+try "$program" "${choose[@]}" --draw 5 --choose-at sizes.n=70 --choose-at sizes.n=90000 --times-of scale.json
+check 'known times: nothing is timed' lacks "$err" 'timed at'
+check 'known times: and it comes to the same' equal "$(sed -n '/^For other/,$p' "$out")" "$(sed -n '/^For other/,$p' one)"
+try "$program" "${choose[@]}" --draw 6 --times-of scale.json
+check 'known times: what is missing is timed' contains "$err" 'timed at 9 of 9 shapes'
+try "$program" "${choose[@]}" --draw 5 --times-of look.py
+check 'known times: another file is refused' equal "$status" 2
+sed 's/"times"/"tides"/' scale.json >tides.json
+try "$program" "${choose[@]}" --draw 5 --times-of tides.json
+check 'known times: one without them too' contains "$err" 'expected what '"'fa-tune portfolio --out'"' writes'
+sed 's/"device": "[^"]*"/"device": "a toaster"/' scale.json >toaster.json
+try "$program" "${choose[@]}" --draw 5 --times-of toaster.json
+check 'known times: of another device are refused' contains "$err" 'its times are of a toaster'
 try "$program" "${choose[@]}" --draw 5 --time-on emulator:h100
 check 'another device is refused' contains "$err" 'run this where the others were timed'
 for form in header torch; do

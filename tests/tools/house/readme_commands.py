@@ -48,7 +48,7 @@ NOT_COMMANDS = {
     '#include "winner.hpp"': "C++; tests/engine/export",
     "import fa_tune": "Python; tests/python",
     "with fa_tune.record_triton": "Python; tests/triton/remake.py, where Triton is",
-    "us = fixed_us + step_us * the longest queue, in steps": "what portfolio --dispatch learns; tools_dispatch",
+    "us = fixed_us + step_us * the longest queue + shared_step_us * the busiest SM, in steps": "what portfolio --dispatch learns; tools_dispatch",
     "attention/  ": "folders",
 }
 

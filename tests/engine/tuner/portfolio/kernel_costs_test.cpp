@@ -30,13 +30,14 @@ QueueFormulas queue(int rows, bool causal) {
           Residue::of_text(steps), Residue::of_text("H * " + tiles)};
 }
 
-// One kernel with large tiles, one with small ones; both for full and causal.
+// One kernel with large tiles, one with small ones, of which an SM holds two, which share its time; both for full and
+// causal.
 std::vector<KernelCost> true_costs() {
   std::vector<KernelCost> costs;
   for (const bool causal : {false, true}) {
     const Constants category = {{"causal", causal}};
-    costs.push_back({0, category, {queue(128, causal)}, kSms, 32, 3, 0.8});
-    costs.push_back({1, category, {queue(32, causal)}, 2 * kSms, 8, 2, 0.8});
+    costs.push_back({0, category, {queue(128, causal)}, kSms, 32, kSms, 3, 0.8, 0});
+    costs.push_back({1, category, {queue(32, causal)}, 2 * kSms, 8, kSms, 2, 0.6, 0.15});
   }
   return costs;
 }
@@ -107,6 +108,7 @@ TEST_CASE("kernel costs: a fit finds the slots, and the times of shapes that it 
     KernelCost found{.queues = truth.queues};
     times.write(fit, found);
     CHECK(found.slots == truth.slots);
+    CHECK((found.shared_step_us > 0) == (truth.shared_step_us > 0));
     for (std::size_t shape = first.size(); shape < shapes.size(); ++shape) {
       CHECK(std::abs(times.cautious_us(fit, shape) / us[shape] / (1 + fit.doubt) - 1) < 0.05);
       CHECK(times.cautious_us(fit, shape) == doctest::Approx(*found.us(shapes[shape])));
