@@ -186,6 +186,47 @@ TEST_CASE("kernel costs: what does not serve a shape is not chosen there") {
   CHECK(learned.kernels[learned.dispatch.robust[0]] == 0);
 }
 
+TEST_CASE(
+    "kernel costs: of shapes that nobody timed, a kernel is chosen by what it is expected to "
+    "take") {
+  // At all timed shapes the kernel of large tiles is the faster one; with few heads the other is.
+  std::vector<Constants> shapes, few_heads;
+  for (Constants shape : shapes_of(200, 5)) {
+    shape["causal"] = false;
+    (true_us(0, shape) < true_us(1, shape) ? shapes : few_heads).push_back(shape);
+  }
+  REQUIRE(shapes.size() > 20);
+  REQUIRE(few_heads.size() > 20);
+  TrainingSet training = training_of(shapes);
+  CHECK(learn_dispatch(training).kernels == std::vector<std::size_t>{0});
+  for (const Constants& shape : few_heads) training.untimed.push_back({shape, 0});
+  const LearnedDispatch learned = learn_dispatch(training);
+  CHECK(learned.kernels.size() == 2);
+  CHECK(worst_regret(learned.dispatch, learned.kernels, few_heads) < 1.08);
+}
+
+TEST_CASE("kernel costs: a kernel whose times are unsteady or few counts as slower") {
+  const auto fit_of = [](std::size_t shapes, double unsteady) {
+    std::vector<std::vector<QueueAtShape>> queues;
+    std::vector<double> us;
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < shapes; ++i) {
+      const auto steps = static_cast<std::int64_t>(10 + 7 * i);
+      queues.push_back({{1, 1, 1, {steps}}});
+      us.push_back(static_cast<double>(3 + steps) * (i % 2 == 0 ? 1 + unsteady : 1 - unsteady));
+      all.push_back(i);
+    }
+    return KernelTimes(queues, us, 1, 1).fit(all);
+  };
+  CHECK(fit_of(100, 0).doubt < 0.02);
+  CHECK(fit_of(100, 0.15).doubt == doctest::Approx(0.15).epsilon(0.1));
+  CHECK(fit_of(3, 0).doubt > 0.09);
+  for (const double unsteady : {0.0, 0.15}) {
+    const KernelTimes::Fit fit = fit_of(100, unsteady);
+    CHECK(fit.cautious_us({100, 100}) == doctest::Approx((1 + fit.doubt) * 103).epsilon(0.06));
+  }
+}
+
 TEST_CASE("kernel costs: the most robust first") {
   const Costs regrets = {{0.3, 0.0}, {0.1, 0.2}, {std::nullopt, 0.0}};
   CHECK(by_robustness(regrets) == std::vector<std::size_t>{1, 0, 2});
