@@ -7,10 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "engine/report/json.hpp"
+#include "engine/report/rows.hpp"
 #include "engine/report/table.hpp"
 #include "engine/report/text_format.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "engine/util/json_limits.hpp"
 #include "engine/util/log.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/filters.hpp"
