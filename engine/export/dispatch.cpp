@@ -58,16 +58,18 @@ QueueFormulas queue_of(const kernel::KernelFormulas& kernel,
           .blocks = blocks};
 }
 
-std::int64_t QueueAtShape::longest(std::int64_t slots, std::int64_t overhead) const {
+std::vector<std::int64_t> QueueAtShape::costs(std::int64_t overhead) const {
   std::vector<std::int64_t> costs;
   for (const std::int64_t each : steps) costs.push_back(16 * each + overhead);
-  return longest_queue({sets, together, std::ssize(steps), blocks, slots}, costs);
+  return costs;
+}
+
+std::int64_t QueueAtShape::longest(std::int64_t slots, std::int64_t overhead) const {
+  return longest_queue({sets, together, std::ssize(steps), blocks, slots}, costs(overhead));
 }
 
 std::int64_t QueueAtShape::busiest(std::int64_t sms, std::int64_t overhead) const {
-  std::vector<std::int64_t> costs;
-  for (const std::int64_t each : steps) costs.push_back(16 * each + overhead);
-  return busiest_sm({sets, together, std::ssize(steps), blocks, sms}, sms, costs);
+  return busiest_sm({sets, together, std::ssize(steps), blocks, sms}, sms, costs(overhead));
 }
 
 std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape) {

@@ -34,6 +34,9 @@ struct QueueAtShape {
   std::int64_t longest(std::int64_t slots, std::int64_t overhead) const;
   // The same of the busiest SM, if each of `sms` took one block after another.
   std::int64_t busiest(std::int64_t sms, std::int64_t overhead) const;
+
+ private:
+  std::vector<std::int64_t> costs(std::int64_t overhead) const;
 };
 // Nothing where the formulas have no value there, or none that could be launched.
 std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape);
@@ -76,7 +79,8 @@ struct Dispatch {
 
 // {"ranges": {size: [least, most]}, "outside": name, "costs": [{"choice": name, "category": {...},
 //  "queues": [{"sets", "together", "of_a_set", "steps", "blocks"}], "slots", "sms",
-//  "overhead_steps", "fixed_us", "step_us", "shared_step_us"}]}, formulas in the native dialect; `names` of the choices.
+//  "overhead_steps", "fixed_us", "step_us", "shared_step_us"}]}, formulas in the native dialect;
+// `names` of the choices.
 nlohmann::ordered_json dispatch_json(const Dispatch& dispatch,
                                      const std::vector<nlohmann::ordered_json>& names);
 

@@ -4,7 +4,8 @@ struct Lengths {
   std::int64_t longest = 0, busiest = 0;
 };
 
-// Adds the longest queue of one launch, and what the busiest SM has to do where `sms` is not 0; false where there is none for these sizes.
+// Adds the longest queue of one launch, and where `sms` is not 0 what the busiest SM has to do;
+// false where there is none for these sizes.
 template <typename Steps>
 bool add_queue(const Number& sets, const Number& together, const Number& of_a_set,
                const Number& blocks, std::int64_t slots, std::int64_t sms, std::int64_t overhead,

@@ -57,8 +57,8 @@ inline std::int64_t longest_queue(const Queue& queue, const std::vector<std::int
   return last;
 }
 
-// What the busiest of `sms` has to do, if each took one block after another: of this, blocks that an
-// SM holds at once take some from each other.
+// What the busiest of `sms` has to do, if each took one block after another: the more that is, the
+// longer do blocks take that an SM holds at once.
 inline std::int64_t busiest_sm(Queue queue, std::int64_t sms,
                                const std::vector<std::int64_t>& costs) {
   queue.slots = sms;

@@ -159,7 +159,7 @@ class Learner {
     return places_.at(at).times.cautious_us(fit->second, index->second);
   }
 
-  // Logarithms of predicted times over the least that is predicted at untimed shapes: [kernel][shape].
+  // At untimed shapes, logarithms of predicted times over the least of them: [kernel][shape].
   Costs expected_regrets(const Learned& learned) {
     Costs all(training_.us.size(), std::vector<std::optional<double>>(training_.untimed.size()));
     std::vector<double> least(training_.untimed.size(), std::numeric_limits<double>::infinity());

@@ -52,9 +52,9 @@ class PortfolioField {
   static constexpr double kFar = 0.3;
   struct Wishes {
     db::TrialFilter filter = {};  // what to choose from
-    // Of each shape so many trials: the fastest, and the fastest of each other way to divide the work
-    // (Template::division_parameters) that is not `kFar` behind, since kernels that divide it alike are
-    // fast at the same shapes. Where these are too few, the fastest of all others.
+    // Of each shape so many trials: the fastest, and the fastest of each other way to divide the
+    // work (Template::division_parameters) that is not `kFar` behind, since kernels that divide it
+    // alike are fast at the same shapes. Where these are too few, the fastest of all others.
     std::size_t candidates = kCandidates;
     std::vector<std::string> shapes = {};  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;                 // no recorded time counts
@@ -69,8 +69,8 @@ class PortfolioField {
   const std::vector<PortfolioShape>& shapes() const { return shapes_; }
   // One more, as Wishes::shapes says it, which does not become part of the field.
   TuningTask task_at(const std::string& changes) const;
-  // The space for each of some shapes within the range of those that are not drawn (drawn_shapes.hpp);
-  // one at which `take` throws UserError is left out.
+  // The space for each of some shapes within the range of those that are not drawn
+  // (drawn_shapes.hpp); one at which `take` throws UserError is left out.
   void each_drawn(std::size_t count, std::uint64_t seed,
                   const std::function<void(space::SpaceFile)>& take) const;
   const std::vector<PortfolioKernel>& kernels() const { return kernels_; }
@@ -84,8 +84,8 @@ class PortfolioField {
   void take_known(const Config& config, const Constants& shape, std::optional<double> us);
   // Pairs whose time is not known.
   std::size_t missing() const;
-  // Takes all missing pairs through a trial's stages; at drawn shapes, which are only to learn from,
-  // through all but the gate. A kernel that fails in one of them does not serve that shape. Returns
+  // Takes all missing pairs through a trial's stages; at drawn shapes, which are only to learn
+  // from, through all but the gate. A kernel that fails in one of them does not serve that shape. Returns
   // how many were timed. All devices must be of run()'s name; each takes shape after shape, so that
   // what is compared was timed on one. `done` gets the number of shapes that are over, from one
   // thread at a time.

@@ -30,8 +30,8 @@ QueueFormulas queue(int rows, bool causal) {
           Residue::of_text(steps), Residue::of_text("H * " + tiles)};
 }
 
-// One kernel with large tiles, one with small ones, of which an SM holds two, which share its time; both for full and
-// causal.
+// One kernel with large tiles, one with small ones, of which an SM holds two that slow each other;
+// both for full and causal.
 std::vector<KernelCost> true_costs() {
   std::vector<KernelCost> costs;
   for (const bool causal : {false, true}) {
