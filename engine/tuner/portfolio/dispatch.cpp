@@ -90,10 +90,14 @@ void DispatchLearner::take_untimed(std::uint64_t seed) {
 
 void DispatchLearner::take_formulas(std::size_t kernel, std::size_t category) {
   const Category& of = categories_[category];
-  const auto serves = [&](std::size_t shape) {
-    return field_.time(kernel, shape).us().has_value();
+  // Only there kernels are gated; at drawn shapes they are timed.
+  const auto passed = [&](std::size_t shape) {
+    return !field_.shapes()[shape].drawn && field_.time(kernel, shape).us().has_value();
   };
-  if (std::ranges::none_of(of.shapes, serves)) return;
+  if (std::ranges::none_of(of.shapes, passed)) {
+    for (const std::size_t shape : of.shapes) field_.exclude(kernel, shape);
+    return;
+  }
   const TuningTask& task = field_.shapes()[of.shapes.front()].task;
   const Config& config = field_.kernels()[kernel].config;
   try {

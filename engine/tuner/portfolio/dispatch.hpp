@@ -23,7 +23,8 @@ class Packager;
 // category that a tuned shape has.
 class DispatchLearner {
  public:
-  // Chosen for the field's shapes, and for so many others within their range, drawn by the seed.
+  // Kernels are chosen for the field's shapes and for this many others within their range, which the
+  // seed draws.
   static constexpr std::size_t kUntimedShapes = 240;
   // Throws UserError where a problem's kernels are made for one shape.
   DispatchLearner(PortfolioField& field, std::uint64_t seed);

@@ -15,19 +15,24 @@ using exports::QueueAtShape;
 // Blocks of an SM at once, and what a tile costs beside its steps, over the mean steps of a tile.
 constexpr std::int64_t kBlocksOfAnSm[] = {1, 2, 3, 4, 6, 8, 16};
 constexpr double kOverheads[] = {0, 1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
-// Before a kernel is timed its times are taken to be so far off, and that is worth so many shapes.
+// What is assumed of a kernel before it is timed: an error of 10%, which weighs as much as that of two
+// shapes.
 constexpr double kDoubtBefore = 0.1;
 constexpr double kShapesBefore = 2;
 constexpr double kParametersOfFit = 5;
 
-KernelTimes::Lengths lengths_of(const std::vector<QueueAtShape>& queues, std::int64_t slots,
-                                std::int64_t sms, std::int64_t overhead) {
-  std::int64_t longest = 0, busiest = 0;
-  for (const QueueAtShape& queue : queues) {
-    longest += queue.longest(slots, overhead);
-    busiest += queue.busiest(sms, overhead);
-  }
-  return {static_cast<double>(longest) / 16, static_cast<double>(busiest) / 16};
+double longest_of(const std::vector<QueueAtShape>& queues, std::int64_t slots,
+                  std::int64_t overhead) {
+  std::int64_t longest = 0;
+  for (const QueueAtShape& queue : queues) longest += queue.longest(slots, overhead);
+  return static_cast<double>(longest) / 16;
+}
+
+double busiest_of(const std::vector<QueueAtShape>& queues, std::int64_t sms,
+                  std::int64_t overhead) {
+  std::int64_t busiest = 0;
+  for (const QueueAtShape& queue : queues) busiest += queue.busiest(sms, overhead);
+  return static_cast<double>(busiest) / 16;
 }
 
 // Sums over shapes of products of (1, longest, busiest, 1) / us.
@@ -77,12 +82,13 @@ KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
     overheads_.push_back(std::llround(16 * each * steps / tiles));
   for (const std::int64_t each : kBlocksOfAnSm)
     slots_.push_back(std::max<std::int64_t>(1, sms * each / std::max<std::int64_t>(cluster, 1)));
-  for (const std::int64_t slots : slots_) {
-    auto& of_slots = lengths_.emplace_back();
-    for (const std::int64_t overhead : overheads_) {
-      auto& row = of_slots.emplace_back();
-      for (const auto& of_shape : queues)
-        row.push_back(lengths_of(of_shape, slots, sms_, overhead));
+  lengths_.resize(slots_.size());
+  for (const std::int64_t overhead : overheads_) {
+    for (auto& of_slots : lengths_) of_slots.emplace_back();
+    for (const auto& of_shape : queues) {
+      const double busiest = busiest_of(of_shape, sms_, overhead);
+      for (std::size_t slots = 0; slots < slots_.size(); ++slots)
+        lengths_[slots].back().push_back({longest_of(of_shape, slots_[slots], overhead), busiest});
     }
   }
 }
@@ -126,7 +132,8 @@ double KernelTimes::cautious_us(const Fit& fit, std::size_t shape) const {
 
 KernelTimes::Lengths KernelTimes::lengths(const Fit& fit,
                                           const std::vector<QueueAtShape>& queues) const {
-  return lengths_of(queues, slots_[fit.slots], sms_, overheads_[fit.overhead]);
+  const std::int64_t overhead = overheads_[fit.overhead];
+  return {longest_of(queues, slots_[fit.slots], overhead), busiest_of(queues, sms_, overhead)};
 }
 
 void KernelTimes::write(const Fit& fit, exports::KernelCost& cost) const {

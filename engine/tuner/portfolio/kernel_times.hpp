@@ -24,9 +24,8 @@ class KernelTimes {
     // How far its times may be off at other shapes, as a share of them: a standard error.
     double doubt = 0;
 
-    // What it says of so many steps, its doubt added: of kernels that seem equally fast the one is
-    // taken that is known best, and of many the one that is fast and not the one whose error is the
-    // luckiest.
+    // The predicted time with its doubt added. Of kernels that seem equally fast this prefers the
+    // one that is known best, and of many it does not prefer the one with the luckiest error.
     double cautious_us(const Lengths& steps) const {
       return (1 + doubt) * (fixed_us + step_us * steps.longest + shared_step_us * steps.busiest);
     }

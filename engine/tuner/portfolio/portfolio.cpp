@@ -49,16 +49,27 @@ std::optional<db::ScreenTime> screen_of(const db::TrialRow& trial, double mhz) {
   return db::ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
 }
 
-// Equal for configs that divide the work alike.
-Constants division_of(const TuningTask& task, const Config& config) {
-  const kernel::Template& of = task.template_of(config);
-  Constants division{{"template", of.name()}};
-  for (const std::string& parameter : of.division_parameters()) {
-    const Value* value = config.find(parameter);
-    division.emplace(parameter, value ? *value : of.optional().at(parameter));
+// Which configs of a task divide the work alike: theirs are equal.
+class Divisions {
+ public:
+  explicit Divisions(const TuningTask& task) : task_(task) {}
+
+  Constants of(const Config& config) {
+    const kernel::Template& by = task_.template_of(config);
+    const auto [at, fresh] = parameters_.try_emplace(by.name());
+    if (fresh) at->second = by.division_parameters();
+    Constants division{{"template", by.name()}};
+    for (const std::string& parameter : at->second) {
+      const Value* value = config.find(parameter);
+      division.emplace(parameter, value ? *value : by.optional().at(parameter));
+    }
+    return division;
   }
-  return division;
-}
+
+ private:
+  const TuningTask& task_;
+  std::map<std::string, std::vector<std::string>> parameters_;  // by template
+};
 
 // What several screens say together.
 db::ScreenTime joined(const std::vector<db::ScreenTime>& screens) {
@@ -178,10 +189,11 @@ void PortfolioField::take_candidates(const TuningTask& task,
   const auto known = [&](const Config& config) {
     return std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end();
   };
-  std::set<Constants> divisions;
+  Divisions divisions(task);
+  std::set<Constants> taken;
   const auto take = [&](const db::TrialRow& trial, bool of_another_division) {
     const Config config = Config::from_json(trial.config_json);
-    if (of_another_division && !divisions.insert(division_of(task, config)).second) return;
+    if (of_another_division && !taken.insert(divisions.of(config)).second) return;
     if (count == 0 || known(config)) return;
     kernels_.push_back({trial.id, config});
     --count;

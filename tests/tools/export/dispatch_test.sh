@@ -117,5 +117,10 @@ check 'held out: it ends well' equal "$status" 0
 check 'held out: it goes on' contains "$out" 'at 1 of 1 held-out shapes: median'
 check 'held out: what it has is kept' contains out/a.json '"held_out"'
 try "${held[@]}"
-check 'held out: nothing is done twice' lacks "$err" 'holds'
+check 'held out: nothing is done twice' lacks "$err" 'learns'
+check 'held out: one database is left' equal "$(echo out/*.db)" out/a.db
+try "${held[@]}" --choose-again
+check 'held out: it is chosen again' contains "$err" 'learns the dispatch'
+check 'held out: and nothing is timed for that' contains out/a.json '"timed_now": 0'
+check 'held out: but raced' contains "$err" 'races at'
 finish

@@ -9,6 +9,7 @@
 #include "engine/device/local/open.hpp"
 #include "engine/kernel/compile/compiler.hpp"
 #include "engine/measure/process_series.hpp"
+#include "engine/tuner/portfolio/dispatch.hpp"
 #include "tests/engine/tuner/fixture.hpp"
 #include "tests/engine/tuner/measuring_emulator.hpp"
 
@@ -154,6 +155,44 @@ TEST_CASE("portfolio: several devices share the shapes, and one that fails ends 
   PortfolioField other(store, {.shapes = shapes}, test::root());
   LostDevice lost(open_device("emulator:l4", small.target, test::root()));
   CHECK_THROWS_AS(other.measure({&one, &lost}, pool, 1), MachineError);
+}
+
+TEST_CASE("portfolio: a kernel that passes at no tuned shape of a category does not serve it") {
+  const TuningTask full = test::task("l4.yaml", {}),
+                   causal = test::task("l4.yaml", {{"causal: false", "causal: true"},
+                                                   {"{B: 1, H: 8, Lq: 512, Lk: 512, D: 64}",
+                                                    "{B: 2, H: 16, Lq: 1024, Lk: 1024, D: 64}"}});
+  const test::ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const double mhz = full.target.clock_mhz;
+  const Config wrong = preset(full, "fa2"), right = preset(full, "plain");
+  for (const TuningTask* task : {&full, &causal})
+    add_trial(store, add_measured_run(store, *task), 1, right, 100, mhz);
+  const db::RunRow first = *store.run(1);
+  add_trial(store, first.id, 2, wrong, 50, mhz);
+  PortfolioField field(store, {.drawn = 20}, test::root());
+  // At causal shapes that are drawn it is timed too, and faster; at the tuned one it failed the gate.
+  std::vector<Constants> drawn;
+  for (const PortfolioShape& shape : field.shapes()) {
+    const bool masked =
+        std::get<bool>(shape.task.problem->complete(shape.task.problem->shape()).at("causal"));
+    const bool fails = masked && !shape.drawn;
+    field.take_known(wrong, shape.task.problem->shape(),
+                     fails ? std::nullopt : std::optional(50.0));
+    field.take_known(right, shape.task.problem->shape(), 100);
+    if (masked && shape.drawn) drawn.push_back(shape.task.problem->shape());
+  }
+  REQUIRE(field.missing() == 0);
+  REQUIRE(!drawn.empty());
+  DispatchLearner dispatch(field, 1);
+  dispatch.learn();
+  const LearnedDispatch& learned = dispatch.learned();
+  REQUIRE(learned.kernels.size() == 2);
+  for (const exports::KernelCost& cost : learned.dispatch.costs) {
+    const bool is_wrong = field.kernels()[learned.kernels[cost.choice]].config == wrong;
+    CHECK_FALSE((is_wrong && cost.category.at("causal") == Value(true)));
+  }
+  for (const double regret : learned.regrets) CHECK(regret == 0);
 }
 
 TEST_CASE("portfolio: screens are compared at one clock, and of several the middle one counts") {
