@@ -138,11 +138,21 @@ void PortfolioField::each_drawn(std::size_t count, std::uint64_t seed,
   }
 }
 
+std::optional<std::size_t> PortfolioField::place_of(const Constants& shape) const {
+  const auto found = std::ranges::find_if(
+      shapes_, [&](const PortfolioShape& each) { return each.task.problem->shape() == shape; });
+  if (found == shapes_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - shapes_.begin());
+}
+
+std::optional<std::size_t> PortfolioField::place_of(const Config& config) const {
+  const auto found = std::ranges::find(kernels_, config, &PortfolioKernel::config);
+  if (found == kernels_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kernels_.begin());
+}
+
 void PortfolioField::take_shape(TuningTask task, bool drawn) {
-  const auto known = std::ranges::find_if(shapes_, [&](const PortfolioShape& shape) {
-    return shape.task.problem->shape() == task.problem->shape();
-  });
-  if (known != shapes_.end()) return;
+  if (place_of(task.problem->shape())) return;
   const std::string described = task.problem->describe(task.problem->shape());
   shapes_.push_back({std::move(task), described, drawn});
 }
@@ -154,10 +164,7 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
   std::map<std::int64_t, std::size_t> shape_of_run;
   const auto shape_of = [&](std::int64_t run) {
     const auto [at, fresh] = shape_of_run.emplace(run, 0);
-    if (fresh) {
-      const Constants shape = project_of(*store.run(run), root_).problem->shape();
-      while (shapes_[at->second].task.problem->shape() != shape) ++at->second;
-    }
+    if (fresh) at->second = place_of(project_of(*store.run(run), root_).problem->shape()).value();
     return at->second;
   };
   std::vector<std::vector<const db::TrialRow*>> by_shape(shapes_.size());
@@ -170,13 +177,11 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
   std::map<std::pair<std::size_t, std::size_t>, std::vector<db::ScreenTime>>
       screens;  // kernel, shape
   for (const db::TrialRow& trial : trials) {
-    const auto kernel =
-        std::ranges::find(kernels_, Config::from_json(trial.config_json), &PortfolioKernel::config);
-    if (kernel == kernels_.end()) continue;
+    const auto kernel = place_of(Config::from_json(trial.config_json));
+    if (!kernel) continue;
     const std::size_t shape = shape_of(trial.run);
     const double mhz = shapes_[shape].task.target.clock_mhz;
-    if (const auto screen = screen_of(trial, mhz))
-      screens[{static_cast<std::size_t>(kernel - kernels_.begin()), shape}].push_back(*screen);
+    if (const auto screen = screen_of(trial, mhz)) screens[{*kernel, shape}].push_back(*screen);
   }
   for (const auto& [pair, those] : screens)
     times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), {}};
@@ -186,15 +191,12 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
 void PortfolioField::take_candidates(const TuningTask& task,
                                      const std::vector<const db::TrialRow*>& trials,
                                      std::size_t count) {
-  const auto known = [&](const Config& config) {
-    return std::ranges::find(kernels_, config, &PortfolioKernel::config) != kernels_.end();
-  };
   Divisions divisions(task);
   std::set<Constants> taken;
   const auto take = [&](const db::TrialRow& trial, bool of_another_division) {
     const Config config = Config::from_json(trial.config_json);
     if (of_another_division && !taken.insert(divisions.of(config)).second) return;
-    if (count == 0 || known(config)) return;
+    if (count == 0 || place_of(config)) return;
     kernels_.push_back({trial.id, config});
     --count;
   };
@@ -220,12 +222,9 @@ void PortfolioField::rule_out() {
 
 void PortfolioField::take_known(const Config& config, const Constants& shape,
                                 std::optional<double> us) {
-  const auto kernel = std::ranges::find(kernels_, config, &PortfolioKernel::config);
-  const auto at = std::ranges::find_if(
-      shapes_, [&](const PortfolioShape& each) { return each.task.problem->shape() == shape; });
-  if (kernel == kernels_.end() || at == shapes_.end()) return;
-  PortfolioTime& time = times_[static_cast<std::size_t>(kernel - kernels_.begin())]
-                              [static_cast<std::size_t>(at - shapes_.begin())];
+  const auto kernel = place_of(config), at = place_of(shape);
+  if (!kernel || !at) return;
+  PortfolioTime& time = times_[*kernel][*at];
   if (time.from != PortfolioTime::From::nothing) return;
   time.from = PortfolioTime::From::recorded;
   if (us) time.time = db::ScreenTime{Interval{*us, *us, *us}};

@@ -119,6 +119,9 @@ class PortfolioField {
   Costs costs(double within) const;
 
  private:
+  // In shapes_ and in kernels_.
+  std::optional<std::size_t> place_of(const Constants& shape) const;
+  std::optional<std::size_t> place_of(const Config& config) const;
   void take_shape(TuningTask task, bool drawn = false);
   void take_recorded(const db::Store& store, const Wishes& wishes);
   void take_candidates(const TuningTask& task, const std::vector<const db::TrialRow*>& trials,
