@@ -1,6 +1,7 @@
 #include "engine/node/hub.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fcntl.h>
@@ -67,19 +68,21 @@ std::vector<std::shared_ptr<Link>> NodeHub::links() {
 // Nodes whose engine says nothing for long give it up. What is wrong with a link is found by who
 // asks there; nobody does on those for reference kernels until one is needed.
 void NodeHub::keep(const std::stop_token& stop) {
+  const auto gone = [](const auto& compiler) { return !compiler->lost_because().empty(); };
   for (;;) {
-    std::vector<std::shared_ptr<NodeCompiler>> gone;  // they end outside of the lock
+    std::vector<std::shared_ptr<NodeCompiler>> lost;  // they end outside of the lock
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, options_.patience.beat, [] { return false; });
+      changed_.wait_for(lock, stop, options_.patience.beat,
+                        [&] { return std::ranges::any_of(compilers_, gone); });
       if (stop.stop_requested()) return;
       std::erase_if(references_,
                     [](const Guest& guest) { return !guest.link->next(0ms).has_value(); });
-      const auto left = std::ranges::partition(
-          compilers_, [](const auto& compiler) { return !compiler->gone(); });
-      gone.assign(left.begin(), left.end());
-      compilers_.erase(left.begin(), left.end());
+      std::ranges::copy_if(compilers_, std::back_inserter(lost), gone);
+      std::erase_if(compilers_, gone);
     }
+    for (const auto& each : lost)
+      if (options_.compilers->remove(*each)) log_warning("{}", each->lost_because());
     for (const auto& link : links()) (void)link->beat();
   }
 }
@@ -190,19 +193,19 @@ void NodeHub::take_in_compilers(const Guest& guest) {
   if (hello.jobs < 1 || hello.jobs > kMostCompilers)
     return refuse(*link, who,
                   fmt::format("it has {} compilers, of 1 to {}", hello.jobs, kMostCompilers));
-  const auto compiler = std::make_shared<NodeCompiler>(
-      link, hello, options_.patience, [this](const NodeCompiler& self, const std::string& why) {
-        if (options_.compilers->remove(self)) log_warning("{}", why);
-      });
+  // Its own thread may be the one that finds it gone, and cannot wait for its own end: keep() takes
+  // it out.
+  const auto compiler = std::make_shared<NodeCompiler>(link, hello, options_.patience, [this] {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  });
   if (const auto added = options_.compilers->add(compiler, static_cast<int>(hello.jobs)); !added)
     return refuse(*link, who, added.error());
-  // Its end may have come before it was a member.
-  if (compiler->gone()) options_.compilers->remove(*compiler);
   log_info("node {} has come: compiles {} at a time, {}", hello.node, hello.jobs,
            compiler->version());
-  // By then it may be gone, and its destructor must not be its own reader's.
   const std::lock_guard lock(mutex_);
   compilers_.push_back(compiler);
+  changed_.notify_all();
 }
 
 void NodeHub::require_kind(const device::DeviceInfo& kind) {

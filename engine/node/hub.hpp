@@ -94,7 +94,7 @@ class NodeHub final : public device::DeviceSupply {
   std::vector<Welcomed> welcomed_;
   std::vector<std::unique_ptr<device::Device>> devices_;
   std::vector<device::Device*> arrived_;
-  std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones too, for a moment
+  std::vector<std::shared_ptr<NodeCompiler>> compilers_;  // gone ones until keep() sees it
   std::deque<Guest> references_;
   std::string last_refusal_;
   std::function<void()> wake_;

@@ -48,8 +48,7 @@ kernel::CompileOutcome NodeCompiler::compile(const kernel::CompileRequest& reque
     if (!*outcome || worker::is_answer_to(request, **outcome)) return std::move(*outcome);
     lose("it made other kernels than it was asked for");
   }
-  const std::lock_guard lock(mutex_);
-  throw CompilerGone(lost_because_);
+  throw CompilerGone(lost_because());
 }
 
 void NodeCompiler::read() {
@@ -64,9 +63,9 @@ void NodeCompiler::read() {
   }
 }
 
-bool NodeCompiler::gone() const {
+std::string NodeCompiler::lost_because() const {
   const std::lock_guard lock(mutex_);
-  return !lost_because_.empty();
+  return lost_because_;
 }
 
 bool NodeCompiler::is_asked() {
@@ -102,16 +101,15 @@ std::string NodeCompiler::settle(std::uint64_t number, kernel::CompileOutcome ou
 }
 
 void NodeCompiler::lose(const std::string& why) {
-  const std::string line = fmt::format("the compilers of node {} are gone: {}", node_, why);
   {
     const std::lock_guard lock(mutex_);
     if (!lost_because_.empty()) return;
-    lost_because_ = line;
+    lost_because_ = fmt::format("the compilers of node {} are gone: {}", node_, why);
     for (auto& [number, answer] : awaited_) answer.set_value(std::nullopt);
     awaited_.clear();
   }
   link_->cut();
-  on_gone_(*this, line);
+  on_gone_();
 }
 
 }  // namespace fa_tune::node

@@ -19,8 +19,9 @@ namespace fa_tune::node {
 // Whatever is wrong with the link or with the node is CompilerGone, for all calls.
 class NodeCompiler final : public kernel::Compiler {
  public:
-  // Called once, with a line that says why, by any thread. It must not end the compiler.
-  using OnGone = std::function<void(const NodeCompiler& self, const std::string& why)>;
+  // Called once, when lost_because() has been set, by any thread: the compiler's own one too, so it
+  // must not end the compiler, nor let go of it.
+  using OnGone = std::function<void()>;
 
   NodeCompiler(std::shared_ptr<Link> link, const message::Hello& hello, Patience patience,
                OnGone on_gone);
@@ -31,8 +32,8 @@ class NodeCompiler final : public kernel::Compiler {
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override;
   std::string version() const override { return version_; }
   std::string headers() const override { return headers_; }
-  // It throws CompilerGone from now on.
-  bool gone() const;
+  // Why it throws CompilerGone from now on, in one line; empty as long as it does not.
+  std::string lost_because() const;
 
  private:
   // Nothing where the node is gone.

@@ -55,9 +55,8 @@ class CompilingNode {
     REQUIRE(hello.has_value());
     CHECK(std::get<node::message::Hello>(*hello).jobs == static_cast<unsigned>(jobs));
     REQUIRE(engine_->send(node::message::encode(node::message::Welcome{}), 1s).has_value());
-    here_ = std::make_shared<NodeCompiler>(
-        engine_, std::get<node::message::Hello>(*hello), patience,
-        [this](const NodeCompiler&, const std::string& why) { gone_.set_value(why); });
+    here_ = std::make_shared<NodeCompiler>(engine_, std::get<node::message::Hello>(*hello),
+                                           patience, [this] { gone_.set_value(); });
   }
   ~CompilingNode() { engine_->cut(); }
   CompilingNode(const CompilingNode&) = delete;
@@ -65,7 +64,10 @@ class CompilingNode {
 
   const std::shared_ptr<NodeCompiler>& here() { return here_; }
   Link& link() { return *engine_; }
-  std::string why_gone() { return gone_.get_future().get(); }
+  std::string why_gone() {
+    gone_.get_future().get();
+    return here_->lost_because();
+  }
   Lane::End end() {
     thread_.join();
     return end_;
@@ -75,7 +77,7 @@ class CompilingNode {
   std::unique_ptr<Compiler> compiler_;
   CompileLane lane_;
   std::shared_ptr<Link> engine_;
-  std::promise<std::string> gone_;
+  std::promise<void> gone_;
   std::shared_ptr<NodeCompiler> here_;
   Lane::End end_;
   std::jthread thread_;
@@ -101,8 +103,7 @@ std::string gone_after(const std::function<std::string(std::uint64_t number)>& a
     if (asked) (void)other.send(answer(std::get<node::message::Compile>(*asked).number), 1s);
     (void)other.wait(3s, 3s);
   });
-  NodeCompiler compiler(engine, compilers_hello(1), short_patience(),
-                        [](const NodeCompiler&, const std::string&) {});
+  NodeCompiler compiler(engine, compilers_hello(1), short_patience(), [] {});
   try {
     return compiler.compile(cuda("a")) ? "compiled" : "failed";
   } catch (const CompilerGone& gone) {
