@@ -12,7 +12,7 @@ namespace fa_tune::device {
 
 namespace {
 
-struct Bottleneck {
+struct Limit {
   std::string_view key;
   int DeviceProfile::*field;
 };
@@ -27,7 +27,7 @@ struct Rate {
 };
 
 // l2_bytes, which is wider than an int, is the one limit that is not here.
-constexpr Bottleneck kLimits[] = {
+constexpr Limit kLimits[] = {
     {"sms", &DeviceProfile::sms},
     {"max_threads_per_block", &DeviceProfile::max_threads_per_block},
     {"max_threads_per_sm", &DeviceProfile::max_threads_per_sm},
@@ -48,6 +48,8 @@ constexpr Rate kRates[] = {
     {"dram_gb_per_s", &DeviceProfile::dram_gb_per_s},
     {"l2_bytes_per_clock_sm", &DeviceProfile::l2_bytes_per_clock_sm},
     {"l2_port_bytes_per_clock_sm", &DeviceProfile::l2_port_bytes_per_clock_sm},
+    {"l2_hit_gb_per_s", &DeviceProfile::l2_hit_gb_per_s, Of::work, false},
+    {"l2_miss_gb_per_s", &DeviceProfile::l2_miss_gb_per_s, Of::work, false},
     {"shared_bytes_per_clock_sm", &DeviceProfile::shared_bytes_per_clock_sm},
     {"tensor_f16_flop_per_clock_sm", &DeviceProfile::tensor_f16_flop_per_clock_sm},
     {"wgmma_f16_flop_per_clock_sm", &DeviceProfile::wgmma_f16_flop_per_clock_sm, Of::work, false},
@@ -71,7 +73,7 @@ constexpr Rate kRates[] = {
 
 void check_known_keys(const YamlNode& root) {
   std::vector<std::string> known = {"name", "title", "arch", "l2_bytes"};
-  for (const Bottleneck& limit : kLimits) known.emplace_back(limit.key);
+  for (const Limit& limit : kLimits) known.emplace_back(limit.key);
   for (const Rate& rate : kRates) known.emplace_back(rate.key);
   for (const YamlEntry& entry : root.entries("a device profile")) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
@@ -123,7 +125,7 @@ DeviceProfile read_profile(const std::filesystem::path& file) {
   profile.title = root.at("title").text("title");
   profile.arch = root.at("arch").text("arch");
   if (!is_arch(profile.arch)) root.at("arch").expected("arch", "an architecture such as sm_89");
-  for (const Bottleneck& limit : kLimits) {
+  for (const Limit& limit : kLimits) {
     // Before compute capability 8.0 nothing is reserved.
     const int least = limit.key == "shared_reserved_per_block" ? 0 : 1;
     profile.*limit.field = static_cast<int>(root.at(limit.key).integer(limit.key, least, INT_MAX));
@@ -188,7 +190,7 @@ std::optional<std::string> model_of(const std::string& title) {
 
 Constants DeviceProfile::facts() const {
   Constants facts;
-  for (const Bottleneck& limit : kLimits) {
+  for (const Limit& limit : kLimits) {
     facts[std::string(limit.key)] = static_cast<std::int64_t>(this->*limit.field);
   }
   facts["l2_bytes"] = l2_bytes;

@@ -77,8 +77,8 @@ SAID = {
     "fails": (None, ("dram", {"dram": 71}, 100, {"global memory": 50})),
 }
 limit, shares, active, stalls = SAID[name][0 if gpu else 1]
-print(json.dumps({"limit": limit, "time_us": 10, "launch": None, "sms_active": active, "shares": shares,
-                  "stalls": [{"reason": reason, "percent": percent} for reason, percent in stalls.items()]}))
+print(json.dumps({"kernel": words[1], "limit": limit, "time_us": 10, "launch": None, "sms_active": active,
+                  "shares": shares, "stalls": [{"reason": reason, "percent": percent} for reason, percent in stalls.items()]}))
 E2
 chmod +x fake
 export FA_TUNE=$PWD/fake
@@ -99,6 +99,7 @@ check 'and what ncu printed' contains "$err" 'ncu: ==ERROR== no counters'
 check 'the others are profiled all the same' equal "$(grep -c '"profile": {' measured.json)" 8
 try "$limiters" predict kernels predicted.json --timeout 600
 check 'the model has all' equal "$status" 0
+check 'no profile tells the folder' lacks predicted.json "kernels/"
 
 try "$limiters" table measured.json predicted.json
 check 'a table' equal "$status" 0

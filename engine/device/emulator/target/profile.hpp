@@ -40,6 +40,10 @@ struct DeviceProfile {
   double dram_gb_per_s = 0;               // 1e9 bytes a second
   double l2_bytes_per_clock_sm = 0;       // while all SMs read
   double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take
+  // What L2's slices could serve at their peak, as Nsight Compute counts it: of what is there, and
+  // of what comes from DRAM or goes there. 0: not known. 1e9 bytes a second.
+  double l2_hit_gb_per_s = 0;
+  double l2_miss_gb_per_s = 0;
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
   double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; 0: it has none

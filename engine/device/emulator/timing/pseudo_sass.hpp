@@ -38,6 +38,7 @@ enum class Role : std::uint8_t {
   traced,  // mbarriers and bulk copies: what they do is in the trace's events
   bulk_commit,
   bulk_wait,
+  cluster_arrive,
   cluster_wait,
   tensor_async,
   tensor_commit,

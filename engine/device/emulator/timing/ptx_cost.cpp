@@ -209,6 +209,8 @@ class Translator {
       cost.reads_only = f.has(".read");
     } else if (f.has("bulk") && f.has("commit_group")) {
       cost.role = Role::bulk_commit;
+    } else if (f.has("cluster.arrive")) {
+      cost.role = Role::cluster_arrive;
     } else if (f.has("cluster.wait")) {
       cost.role = Role::cluster_wait;
     } else if (one_of(f.root, {"membar", "fence"})) {

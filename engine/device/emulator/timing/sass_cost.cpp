@@ -37,6 +37,7 @@ Carrier carrier_of(const Cost& cost) {
       return carrier({bulk_commit}, false);
     case Role::bulk_wait:
       return carrier({async_wait}, false);
+    case Role::cluster_arrive:
     case Role::cluster_wait:
       return carrier({other}, false);
     case Role::tensor_async:

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "engine/device/emulator/trace/async_trace.hpp"
 
 namespace fa_tune::emulator {
+
+struct SimulatedWarp;
 
 // From one SM of a cluster to another, and what a bulk copy takes beyond a load that L2 answers.
 // Assumed round numbers: checked on recorded wgmma rows as a whole, neither measured nor cited.
@@ -23,9 +24,9 @@ inline constexpr double kPhaseTestClocks = 35;
 class SimulatedPhases {
  public:
   struct State {
-    std::uint32_t left = 0;            // signals that were not given
-    double done = 0;                   // when the latest of those given is
-    std::vector<std::size_t> waiting;  // warps
+    std::uint32_t left = 0;  // signals that were not given
+    double done = 0;         // when the latest of those given is
+    std::vector<SimulatedWarp*> waiting;
   };
 
   void begin(const std::vector<MbarrierPhase>& recorded) {
@@ -48,13 +49,6 @@ class SimulatedPhases {
  private:
   const std::vector<MbarrierPhase>* recorded_ = nullptr;
   std::vector<State> states_;
-};
-
-struct SimulatedBlock {
-  std::size_t warps_left = 0;
-  std::array<std::vector<std::size_t>, 16> waiting{};  // warps at each barrier
-  std::array<std::size_t, 16> arrived{};
-  SimulatedPhases phases;
 };
 
 }  // namespace fa_tune::emulator

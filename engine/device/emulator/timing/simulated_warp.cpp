@@ -18,6 +18,7 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   bulk_writes = {};
   event = 0;
   parked = false;
+  cluster_round = 0;
   barriers = {};
   passed_ = 0;
   begin = end = 0;

@@ -61,12 +61,14 @@ struct SimulatedWarp {
   std::vector<Result> live;                // by value that lives across blocks
   std::array<Result, kBarriers> barriers;  // of the machine code: when each is released
   Groups copies;
-  Groups products;        // of wgmma
-  Groups bulk_reads;      // of bulk stores: the reading of their sources
-  Groups bulk_writes;     // and all of it
-  std::size_t event = 0;  // the next of the trace's
-  bool parked = false;    // waits for a phase that is not complete
-  Result input;           // the latest input of the instruction that is ready
+  Groups products;                // of wgmma
+  Groups bulk_reads;              // of bulk stores: the reading of their sources
+  Groups bulk_writes;             // and all of it
+  std::size_t event = 0;          // the next of the trace's
+  bool parked = false;            // waits for a phase that is not complete
+  std::size_t cluster_round = 0;  // of its CTA's barriers of the cluster: the last it came to
+  Result input;                   // the latest input of the instruction that is ready
+  std::array<double, kWaitCount> waits{};  // clocks, over all traces
 
   // Starts on a new trace, free from `at` on.
   void begin_trace(const WarpTrace& of, double at);
@@ -85,6 +87,15 @@ struct SimulatedWarp {
   };
   // That of the instruction at `step`. One whose number is in a register is among its events.
   Meeting meeting(const Cost& cost);
+  void wait(Wait cause, double clocks) { waits[static_cast<std::size_t>(cause)] += clocks; }
+  // Does nothing before that.
+  void hold_until(double until, Wait cause) {
+    if (until > free) {
+      wait(cause, until - free);
+      free = until;
+    }
+    next = free;
+  }
   // The barrier is not released before that.
   void hold_barrier(std::uint8_t barrier, const Result& until) {
     if (barrier < kBarriers && until.at > barriers[barrier].at) barriers[barrier] = until;

@@ -1,13 +1,14 @@
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/recorded_work.hpp"
 #include "engine/device/emulator/timing/shared_memory.hpp"
-#include "engine/device/emulator/timing/simulated_phases.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
+#include "engine/device/emulator/timing/sm_synchronization.hpp"
 #include "engine/device/emulator/timing/tensor_contention.hpp"
 
 namespace fa_tune::emulator {
@@ -33,24 +34,25 @@ class Simulation {
         work_(work),
         recorded_(record, work.grid, work.sms, work.resident),
         per_op_(traffic_per_execution(code, record)),
-        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock) {
+        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock),
+        slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
+        synchronization_(profile_, work_, l2_) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
   }
 
   SmTime run() {
     std::size_t warps = 1;
     for (const BlockTrace& block : record_.blocks()) warps = std::max(warps, block.warps.size());
-    blocks_.resize(static_cast<std::size_t>(std::max(work_.resident, 1)));
-    warps_.resize(blocks_.size() * warps);
+    warps_.resize(slots_ * warps);
     for (SimulatedWarp& warp : warps_) warp.live.resize(code_.live_values);
-    for (std::size_t slot = 0; slot < blocks_.size() && begun_ < recorded_.count(); ++slot) {
+    for (std::size_t slot = 0; slot < slots_ && begun_ < recorded_.count(); ++slot) {
       begin_block(slot, static_cast<double>(slot) * profile_.block_start_clocks);
     }
     while (instructions_ < kMostInstructions) {
       SimulatedWarp* const warp = earliest();
       if (warp != nullptr) {
         advance(*warp);
-      } else if (!release_stuck()) {
+      } else if (!synchronization_.release_stuck(end_)) {
         break;
       }
     }
@@ -60,11 +62,8 @@ class Simulation {
  private:
   void begin_block(std::size_t slot, double at) {
     const BlockTrace& trace = recorded_.trace_of(begun_++);
-    SimulatedBlock& block = blocks_[slot];
-    block = {};
-    block.warps_left = trace.warps.size();
-    block.phases.begin(trace.phases);
-    const std::size_t first = slot * (warps_.size() / blocks_.size());
+    synchronization_.begin_block(slot, trace);
+    const std::size_t first = slot * (warps_.size() / slots_);
     for (std::size_t i = 0; i < trace.warps.size(); ++i) {
       SimulatedWarp& warp = warps_[first + i];
       warp.begin_trace(trace.warps[i], at);
@@ -100,7 +99,7 @@ class Simulation {
   void advance(SimulatedWarp& warp) {
     if (!warp.ready) {
       warp.ready = warp.find_next(code_);
-      if (warp.ready) wait(warp.input.cause, warp.next - warp.free);
+      if (warp.ready) warp.wait(warp.input.cause, warp.next - warp.free);
       if (!warp.ready) finish(warp);
       return;
     }
@@ -113,20 +112,18 @@ class Simulation {
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
       const Wait busy = cost.unit == Unit::memory ? Wait::shared : Wait::unit;
-      wait(unit > scheduler ? busy : Wait::issue, at - warp.next);
+      warp.wait(unit > scheduler ? busy : Wait::issue, at - warp.next);
       warp.next = at;
       return;
     }
     issue(warp, step, cost, warp.next);
   }
 
-  void wait(Wait cause, double clocks) { waits_[static_cast<std::size_t>(cause)] += clocks; }
-
   // Until its products are done, which what is issued meanwhile may delay: asked again then.
   bool waits_for_products(SimulatedWarp& warp, const Cost& cost, double at) {
     const double until = warp.products.all_but(cost.depth);
     if (until <= at) return false;
-    wait(Wait::tensor, until - at);
+    warp.wait(Wait::tensor, until - at);
     warp.next = until;
     return true;
   }
@@ -149,7 +146,7 @@ class Simulation {
     issues_ += cost.issues;
     instructions_ += 1;
     warp.free = at + std::max(slots, static_cast<double>(step.stall));
-    wait(Wait::arithmetic, warp.free - at - slots);
+    warp.wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
@@ -198,7 +195,7 @@ class Simulation {
         warp.copies.commit();
         break;
       case Role::async_wait:
-        hold_until(warp, warp.copies.all_but(cost.depth), Wait::async);
+        warp.hold_until(warp.copies.all_but(cost.depth), Wait::async);
         break;
       case Role::tensor_async:
         // Its sums are not waited for by name, but by group.
@@ -210,7 +207,7 @@ class Simulation {
         warp.products.commit();
         break;
       case Role::traced:
-        for (const AsyncEvent& event : warp.events()) happen(warp, event, at);
+        for (const AsyncEvent& event : warp.events()) synchronization_.happen(warp, event, at);
         break;
       case Role::bulk_commit:
         warp.bulk_reads.commit();
@@ -218,160 +215,30 @@ class Simulation {
         break;
       case Role::bulk_wait: {
         const Groups& groups = cost.reads_only ? warp.bulk_reads : warp.bulk_writes;
-        hold_until(warp, groups.all_but(cost.depth), Wait::async);
+        warp.hold_until(groups.all_but(cost.depth), Wait::async);
         break;
       }
+      case Role::cluster_arrive:
+        synchronization_.arrive_at_cluster(warp, at);
+        break;
       case Role::cluster_wait:
-        hold_until(warp, at + kPeerClocks, Wait::barrier);
+        synchronization_.wait_for_cluster(warp);
         break;
       case Role::barrier:
         warp.free += spill_clocks_;
-        arrive(warp, warp.meeting(cost), at);
+        synchronization_.meet(warp, warp.meeting(cost), at);
         break;
       default:
         break;
     }
   }
 
-  void happen(SimulatedWarp& warp, const AsyncEvent& event, double at) {
-    switch (event.kind) {
-      case AsyncEvent::Kind::wait:
-        pass(warp, event.phase);
-        break;
-      case AsyncEvent::Kind::arrive:
-        signal(warp, event.phase, at + profile_.shared_latency);
-        break;
-      case AsyncEvent::Kind::arrive_copies:
-        signal(warp, event.phase, std::max(at, warp.copies.all_but(-1)) + profile_.shared_latency);
-        break;
-      case AsyncEvent::Kind::load:
-        signal(warp, event.phase, load_bytes(event.bytes, event.receivers, at));
-        break;
-      case AsyncEvent::Kind::peer:
-        signal(warp, event.phase, l2_.move(event.bytes, at) + kPeerClocks);
-        break;
-      case AsyncEvent::Kind::store: {
-        const double gone = l2_.move(event.bytes, at) + profile_.shared_latency;
-        warp.bulk_reads.add(gone);
-        warp.bulk_writes.add(gone + profile_.l2_latency);
-        break;
-      }
-      case AsyncEvent::Kind::barrier:
-        break;  // SimulatedWarp::meeting
-    }
-  }
-
-  void pass(SimulatedWarp& warp, std::uint32_t number) {
-    SimulatedPhases& phases = blocks_[warp.slot].phases;
-    if (phases.complete(number)) {
-      resume(warp, phases, number);
-      return;
-    }
-    phases[number].waiting.push_back(static_cast<std::size_t>(&warp - warps_.data()));
-    warp.parked = true;
-    warp.next = kNever;
-  }
-
-  void resume(SimulatedWarp& warp, SimulatedPhases& phases, std::uint32_t number) {
-    const MbarrierPhase& recorded = phases.recorded(number);
-    const bool copies = recorded.own_bytes > 0 || recorded.peer_bytes > 0;
-    warp.parked = false;
-    const Wait cause = copies ? Wait::async : Wait::barrier;
-    hold_until(warp, phases[number].done, cause);
-    hold_until(warp, warp.free + kPhaseTestClocks, cause);
-  }
-
-  void signal(const SimulatedWarp& warp, std::uint32_t number, double at) {
-    SimulatedPhases& phases = blocks_[warp.slot].phases;
-    if (number == kNoPhase || !phases.signal(number, at)) return;
-    const MbarrierPhase& recorded = phases.recorded(number);
-    SimulatedPhases::State& state = phases[number];
-    // Another CTA of the cluster does at the same time what this one does. What it alone sends
-    // comes after this one is ready for it.
-    if (recorded.peer_arrivals) state.done += kPeerClocks;
-    if (recorded.peer_bytes > 0 && recorded.own_bytes == 0) {
-      state.done = load_bytes(static_cast<double>(recorded.peer_bytes), 1, state.done);
-    }
-    let_go(phases, number);
-  }
-
-  void let_go(SimulatedPhases& phases, std::uint32_t number) {
-    for (const std::size_t index : phases[number].waiting) resume(warps_[index], phases, number);
-    phases[number].waiting.clear();
-  }
-
-  double load_bytes(double bytes, double receivers, double at) {
-    return l2_.move_to_all(bytes / work_.bulk_gain, receivers, at) + profile_.l2_latency +
-           kBulkClocks;
-  }
-
-  void hold_until(SimulatedWarp& warp, double at, Wait cause) {
-    if (at > warp.free) {
-      wait(cause, at - warp.free);
-      warp.free = at;
-    }
-    warp.next = warp.free;
-  }
-
-  void arrive(SimulatedWarp& warp, const SimulatedWarp::Meeting& meeting, double at) {
-    SimulatedBlock& block = blocks_[warp.slot];
-    block.arrived[meeting.barrier] += 1;
-    if (meeting.waits) {
-      block.waiting[meeting.barrier].push_back(static_cast<std::size_t>(&warp - warps_.data()));
-      warp.next = kNever;
-    }
-    const std::size_t wanted = meeting.warps > 0 ? meeting.warps : block.warps_left;
-    if (block.arrived[meeting.barrier] >= wanted) release(block, meeting.barrier, at);
-  }
-
-  // `at`: when the last one came.
-  void release(SimulatedBlock& block, std::size_t barrier, double at) {
-    const double latency =
-        profile_.barrier_latency +
-        profile_.barrier_warp_clocks * static_cast<double>(block.arrived[barrier]);
-    for (const std::size_t index : block.waiting[barrier]) {
-      hold_until(warps_[index], at + latency, Wait::barrier);
-    }
-    block.waiting[barrier].clear();
-    block.arrived[barrier] = 0;
-  }
-
-  // Barriers that nobody completes, because that part of a trace was not kept.
-  bool release_stuck() {
-    bool any = false;
-    for (SimulatedBlock& block : blocks_) {
-      for (std::size_t i = 0; i < block.waiting.size(); ++i) {
-        if (block.waiting[i].empty()) continue;
-        release(block, i, end_);
-        any = true;
-      }
-      for (std::uint32_t i = 0; i < block.phases.all().size(); ++i) {
-        SimulatedPhases::State& state = block.phases[i];
-        if (state.waiting.empty()) continue;
-        state.done = std::max(state.done, end_);
-        let_go(block.phases, i);
-        any = true;
-      }
-    }
-    return any;
-  }
-
   void finish(SimulatedWarp& warp) {
     warp.next = kNever;
     warp.trace = nullptr;
     end_ = std::max(end_, warp.free);
-    SimulatedBlock& block = blocks_[warp.slot];
-    block.warps_left -= 1;
-    if (block.warps_left == 0) {
-      if (begun_ < recorded_.count())
-        begin_block(warp.slot, warp.free + profile_.block_start_clocks);
-      return;
-    }
-    for (std::size_t i = 0; i < block.waiting.size(); ++i) {
-      if (!block.waiting[i].empty() && block.arrived[i] >= block.warps_left) {
-        release(block, i, warp.free);
-      }
-    }
+    if (synchronization_.leave(warp) && begun_ < recorded_.count())
+      begin_block(warp.slot, warp.free + profile_.block_start_clocks);
   }
 
   // The whole work's time from that of the part that was simulated.
@@ -392,7 +259,8 @@ class Simulation {
     time.busy = busy_;
     time.issues = issues_;
     time.l2_busy = l2_.busy();
-    time.waits = waits_;
+    for (const SimulatedWarp& warp : warps_)
+      std::ranges::transform(time.waits, warp.waits, time.waits.begin(), std::plus{});
     return time;
   }
 
@@ -404,7 +272,8 @@ class Simulation {
   std::vector<OpTraffic> per_op_;  // by instruction
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
-  std::vector<SimulatedBlock> blocks_;
+  std::size_t slots_;  // for CTAs
+  SmSynchronization synchronization_;
   std::uint64_t begun_ = 0;  // CTAs
   std::uint64_t warps_begun_ = 0;
   std::size_t next_partition_ = 0;
@@ -417,7 +286,6 @@ class Simulation {
   double issues_ = 0;
   std::uint64_t instructions_ = 0;
   std::array<double, kUnitCount> busy_{};
-  std::array<double, kWaitCount> waits_{};
 };
 
 }  // namespace

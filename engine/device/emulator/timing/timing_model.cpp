@@ -137,6 +137,15 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
   return std::min(l2, dram * (traffic.read + traffic.written) / missed);
 }
 
+// How long L2's slices work. Where their peaks are not known: `link_us`, for which the way between
+// them and the SMs does.
+double l2_us(const DeviceProfile& profile, const Traffic& traffic, double link_us) {
+  if (profile.l2_hit_gb_per_s <= 0 || profile.l2_miss_gb_per_s <= 0) return link_us;
+  const double missed = dram_bytes(profile, traffic);
+  const double hit = traffic.read + traffic.written - missed;
+  return (hit / profile.l2_hit_gb_per_s + missed / profile.l2_miss_gb_per_s) / 1e3;
+}
+
 bool spills_leave_l1(const DeviceProfile& profile, const KernelResources& resources,
                      const LaunchConfig& launch, int blocks) {
   const double held = blocks;
@@ -234,8 +243,10 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   }
   units.push_back({"issue", sm.issues / kPartitions * whole});
   const double of_l2 = work.l2_bytes_per_clock / l2_bytes_per_clock(profile, traffic, busy_sms);
-  units.push_back({"l2", sm.l2_busy * whole * of_l2});
+  units.push_back({"l2", l2_us(profile, traffic, sm.l2_busy * whole * of_l2)});
   units.push_back({"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)});
+  // The simulated SM's share of L2 and DRAM is a rate; nothing is done before all bytes have moved.
+  const double memory_us = std::max(units.end()[-2].us, units.back().us);
   std::vector<Part> waits;
   for (std::size_t i = 0; i < kWaitCount; ++i) {
     const double warps = std::max(sm.warps, 1.0);
@@ -243,13 +254,13 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   }
 
   Prediction prediction;
-  const double at_full_clock_us = std::max(sm_us, units.back().us);
+  const double at_full_clock_us = std::max(sm_us, memory_us);
   const double tensor_flop = real(grid.tensor_flop) / std::max(profile.sms, 1);
   const double could =
       std::max(profile.wgmma_f16_flop_per_clock_sm, profile.tensor_f16_flop_per_clock_sm) *
       at_full_clock_us * profile.clock_mhz;
   const double loss = profile.clock_loss_at_full_tensor * std::min(tensor_flop / could, 1.0);
-  const double running_us = std::max(sm_us / (1 - loss), units.back().us);
+  const double running_us = std::max(sm_us / (1 - loss), memory_us);
   prediction.us = profile.launch_us + running_us;
   if (running_us < profile.launch_us) {
     prediction.bound_by = "launch";

@@ -267,6 +267,31 @@ TEST_CASE("an empty kernel costs its launch; what L2 cannot hold comes from DRAM
   CHECK(slow.us == doctest::Approx(65536 + profile.launch_us).epsilon(0.001));
 }
 
+TEST_CASE("L2's slices work for what they hold and for what DRAM takes; else their way counts") {
+  const Ran writer(
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r2, "
+      "256, %r1; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r1;",
+      256, 64);
+  constexpr double kBytes = 64 * 256 * 4;
+  emulator::DeviceProfile profile = test::small_profile();
+  const auto l2_us = [&] {
+    const auto detail = nlohmann::json::parse(writer.time(profile).detail_json);
+    return detail["units_us"]["l2"].get<double>();
+  };
+  const double link_us = l2_us();
+  CHECK(link_us > 0);
+  profile.l2_hit_gb_per_s = 10;
+  CHECK(l2_us() == link_us);  // one of the two alone says nothing
+  profile.l2_miss_gb_per_s = 1;
+  CHECK(l2_us() == doctest::Approx(kBytes / 10e3).epsilon(0.001));
+  profile.l2_bytes = 1024;
+  CHECK(l2_us() == doctest::Approx(kBytes / 1e3).epsilon(0.001));
+  // That it is done with all of it is waited for.
+  const Prediction slow = writer.time(profile);
+  CHECK(slow.bound_by == "l2");
+  CHECK(slow.us == doctest::Approx(kBytes / 1e3 + profile.launch_us).epsilon(0.001));
+}
+
 TEST_CASE("the detail and the table say what was found") {
   const Ran ran(
       "mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 7; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;\n"

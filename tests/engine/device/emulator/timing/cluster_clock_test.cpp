@@ -1,0 +1,86 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/device/emulator/timing/simulated_phases.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
+
+// The time of barriers of a cluster, on two CTAs of a few warps.
+
+namespace fa_tune::test {
+
+using namespace fa_tune::emulator;
+
+namespace {
+
+const std::string kArrive = "barrier.cluster.arrive;\n";
+const std::string kWait = "barrier.cluster.wait;\n";
+
+// 4 clocks each, and a store of what they make, as other work may move across a barrier.
+std::string work(int instructions) {
+  return many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", instructions) + "st.shared.f32 [%r2], %f1;\n";
+}
+
+// Each warp of a CTA has a body.
+SmTime time_of(const std::vector<std::string>& bodies) {
+  std::string text =
+      ".reg .b32 %r<4>; .reg .f32 %f<4>; .reg .pred %p<2>; .shared .b8 s[8];\n"
+      "mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n";
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const std::string next = "NEXT" + std::to_string(i);
+    text += "setp.lt.u32 %p1, %r1, " + std::to_string(32 * (i + 1)) + "; @!%p1 bra " + next +
+            ";\n" + bodies[i] + "bra END;\n" + next + ":\n";
+  }
+  const CountedRun run(text + "END: ret;", TensorRule::hopper,
+                       static_cast<std::uint32_t>(32 * bodies.size()), 2, 2);
+  const emulator::DeviceProfile profile = test::small_profile();
+  SmWork work;
+  return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile,
+                     work);
+}
+
+double barrier_waits(const SmTime& time) {
+  return time.waits[static_cast<std::size_t>(Wait::barrier)];
+}
+
+}  // namespace
+
+TEST_CASE("a warp waits at a cluster's barrier for those of its own CTA") {
+  const SmTime time = time_of({work(300) + kArrive + kWait, kArrive + kWait});
+  CHECK(time.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  // The second warp all the time, the first until the cluster's others are told.
+  CHECK(barrier_waits(time) == doctest::Approx(300 * 4 + 2 * kPeerClocks).epsilon(0.05));
+}
+
+TEST_CASE("what lies between arriving at a cluster's barrier and waiting there is not waiting") {
+  const SmTime apart = time_of({work(300) + kArrive + kWait, kArrive + work(300) + kWait});
+  const SmTime after = time_of({work(300) + kArrive + kWait, kArrive + kWait + work(300)});
+  CHECK(apart.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  CHECK(after.clocks == doctest::Approx(2 * 300 * 4 + kPeerClocks).epsilon(0.05));
+  // Who comes when the barrier is open goes on.
+  const SmTime late = time_of({kArrive + kWait, kArrive + work(300) + kWait});
+  CHECK(late.clocks == doctest::Approx(300 * 4).epsilon(0.05));
+}
+
+TEST_CASE("each round of a cluster's barrier is waited for") {
+  const std::string round = kArrive + kWait;
+  const SmTime time = time_of({round + work(300) + round, round + round + work(300)});
+  CHECK(time.clocks == doctest::Approx(2 * 300 * 4 + 2 * kPeerClocks).epsilon(0.05));
+}
+
+TEST_CASE("a warp that has ended is not waited for at a cluster's barrier") {
+  const SmTime ended = time_of({work(300) + kArrive + kWait, ""});
+  CHECK(ended.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  const SmTime left = time_of({work(300), kArrive + kWait});
+  CHECK(left.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  // The second goes on when the first has ended, not when the third has come.
+  const SmTime three =
+      time_of({work(300), kArrive + kWait + work(300), kArrive + work(900) + kWait});
+  CHECK(three.clocks == doctest::Approx(900 * 4).epsilon(0.05));
+}
+
+}  // namespace fa_tune::test
