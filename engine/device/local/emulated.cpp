@@ -6,18 +6,17 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/async/tensor_map.hpp"
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/not_modelled.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/local/emulator_buffers.hpp"
 #include "engine/device/local/emulator_terms.hpp"
 #include "engine/device/local/step_times.hpp"
 #include "engine/util/error.hpp"
@@ -97,39 +96,24 @@ class EmulatorDevice final : public Device {
 
   BufferHandle allocate(std::size_t bytes) override {
     const auto handle = static_cast<BufferHandle>(++last_handle_);
-    const emulator::Allocation& allocation = memory_.allocate(bytes);
-    memory_.track(allocation.address);
-    buffers_[handle] = &allocation;
+    buffers_.allocate(handle, bytes);
     return handle;
   }
 
-  void release(BufferHandle buffer) override {
-    const auto found = buffers_.find(buffer);
-    if (found == buffers_.end()) return;
-    memory_.release(found->second->address);
-    buffers_.erase(found);
-  }
+  void release(BufferHandle buffer) override { buffers_.release(buffer); }
 
   std::expected<void, Fault> write(BufferHandle buffer, std::size_t offset,
                                    std::span<const std::byte> bytes) override {
-    const auto to = locate(buffer, offset, bytes.size());
-    if (!to) return std::unexpected(to.error());
-    std::copy(bytes.begin(), bytes.end(), *to);
-    const emulator::Allocation& allocation = *buffers_.at(buffer);
-    if (allocation.written) allocation.written->mark(offset, bytes.size());
-    return {};
+    return buffers_.write(buffer, offset, bytes);
   }
 
   std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                   std::span<std::byte> bytes) override {
-    const auto from = locate(buffer, offset, bytes.size());
-    if (!from) return std::unexpected(from.error());
-    std::copy_n(*from, bytes.size(), bytes.begin());
-    return {};
+    return buffers_.read(buffer, offset, bytes);
   }
 
   Argument address(BufferHandle buffer, std::size_t offset) override {
-    const std::uint64_t address = buffers_.at(buffer)->address + offset;
+    const std::uint64_t address = buffers_.address_of(buffer).value() + offset;
     std::vector<std::byte> bytes(sizeof(address));
     std::memcpy(bytes.data(), &address, sizeof(address));
     return bytes;
@@ -138,7 +122,7 @@ class EmulatorDevice final : public Device {
   std::expected<Argument, Fault> tensor_map(const TensorMap& map) override {
     if (auto refusal = refusal_of(map)) return refuse(FaultKind::resources, std::move(*refusal));
     if (!is_hopper(profile_)) return Device::tensor_map(map);
-    const emulator::TensorMapBits bits = to_emulator(map, buffers_.at(map.buffer)->address);
+    const emulator::TensorMapBits bits = to_emulator(map, buffers_.address_of(map.buffer).value());
     const auto bytes = std::as_bytes(std::span(&bits, 1));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }
@@ -231,7 +215,7 @@ class EmulatorDevice final : public Device {
     });
     if (!outcome) return outcome;
     const Kernel& kernel = kernels_.at(launch.kernel).at(step.entry);
-    const double reachable = bytes_behind(step.arguments);
+    const double reachable = buffers_.bytes_behind(step.arguments);
     emulator::Prediction prediction =
         emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,
                           record, reachable);
@@ -277,9 +261,7 @@ class EmulatorDevice final : public Device {
     if (std::ranges::find(launch.read_only, to) != launch.read_only.end())
       return refuse(FaultKind::read_only, "it writes to an input");
     if (copy == nullptr) return fill({std::get<BufferFill>(step)});
-    const auto from = buffers_.find(copy->from);
-    if (launch.checks.initialized && from != buffers_.end() && from->second->written &&
-        !from->second->written->all(copy->from_offset, copy->bytes))
+    if (launch.checks.initialized && !buffers_.written(copy->from, copy->from_offset, copy->bytes))
       return refuse(FaultKind::uninitialized, "it copies memory that nobody has written");
     return make_changes({{}, {*copy}});
   }
@@ -320,74 +302,6 @@ class EmulatorDevice final : public Device {
     return grid_workspace_->address;
   }
 
-  // Bytes of the allocations that pointers and tensor maps among the arguments reach, each once for
-  // its pointers and, if no pointer reaches it, once for its maps.
-  double bytes_behind(const std::vector<Argument>& arguments) const {
-    std::set<const emulator::Allocation*> reached;
-    double bytes = 0;
-    std::vector<const emulator::Allocation*> mapped;
-    for (const Argument& argument : arguments) {
-      const emulator::Allocation* allocation = nullptr;
-      if (const auto* buffer = std::get_if<BufferHandle>(&argument)) {
-        const auto found = buffers_.find(*buffer);
-        if (found != buffers_.end()) allocation = found->second;
-      } else {
-        const auto& value = std::get<std::vector<std::byte>>(argument);
-        std::uint64_t address = 0;
-        if (value.size() == sizeof(emulator::TensorMapBits)) {
-          const auto map = emulator::tensor_map_from(
-              std::span<const std::byte, sizeof(emulator::TensorMapBits)>(value));
-          if (map) mapped.push_back(memory_.find(map->address));
-        } else if (value.size() == sizeof(address)) {
-          std::memcpy(&address, value.data(), sizeof(address));
-          allocation = memory_.find(address);
-        }
-      }
-      if (allocation == nullptr) continue;
-      bytes += static_cast<double>(allocation->size);
-      reached.insert(allocation);
-    }
-    for (const emulator::Allocation* allocation : mapped) {
-      if (allocation != nullptr && reached.insert(allocation).second) {
-        bytes += static_cast<double>(allocation->size);
-      }
-    }
-    return bytes;
-  }
-
-  std::expected<std::byte*, Fault> locate(BufferHandle buffer, std::size_t offset,
-                                          std::size_t size) const {
-    const auto found = buffers_.find(buffer);
-    if (found == buffers_.end()) {
-      return refuse(FaultKind::out_of_bounds, "a copy to or from a buffer that was released");
-    }
-    const emulator::Allocation& allocation = *found->second;
-    if (offset > allocation.size || size > allocation.size - offset) {
-      return refuse(
-          FaultKind::out_of_bounds,
-          fmt::format("a copy of {} bytes at {} of a buffer of {}", size, offset, allocation.size));
-    }
-    return allocation.bytes + offset;
-  }
-
-  std::optional<std::uint64_t> address_of(BufferHandle buffer) const {
-    const auto found = buffers_.find(buffer);
-    return found == buffers_.end() ? std::nullopt : std::optional(found->second->address);
-  }
-
-  std::expected<void, Fault> fill_constants(const Program& program, const Launch& launch) {
-    for (const ConstantData& data : launch.constants) {
-      const auto variable = program.constant_variables.find(data.name);
-      if (variable == program.constant_variables.end()) continue;
-      const emulator::Allocation& to = *memory_.find(variable->second);
-      if (data.bytes > to.size) return std::unexpected(too_small(data, to.size));
-      const auto from = locate(data.from, data.offset, data.bytes);
-      if (!from) return std::unexpected(from.error());
-      std::copy_n(*from, data.bytes, to.bytes);
-    }
-    return {};
-  }
-
   // `run_blocks` is given the launch and says what went wrong.
   template <typename RunBlocks>
   std::expected<void, Fault> run(const Launch& launch, const KernelStep& step,
@@ -399,11 +313,12 @@ class EmulatorDevice final : public Device {
     const Kernel& kernel = found->second[step.entry];
     const Program& program = kernel.program;
     if (auto checked = check_limits(profile_, program, step.config); !checked) return checked;
-    const auto block = parameter_block(program, step.arguments,
-                                       [this](BufferHandle buffer) { return address_of(buffer); });
+    const auto block = parameter_block(program, step.arguments, [this](BufferHandle buffer) {
+      return buffers_.address_of(buffer);
+    });
     if (!block) return std::unexpected(block.error());
     if (auto whole = check_cooperative(kernel, step.config); !whole) return whole;
-    if (auto filled = fill_constants(program, launch); !filled) return filled;
+    if (auto filled = buffers_.fill_constants(program, launch.constants); !filled) return filled;
     LaunchContext context;
     context.program = &program;
     context.config = to_emulator(step.config);
@@ -424,16 +339,11 @@ class EmulatorDevice final : public Device {
     if (step.config.cooperative) context.grid_workspace = make_grid_workspace();
     // Only a checked launch keeps account of what it writes.
     if (!launch.checks.initialized) memory_.track_no_more();
-    std::vector<std::uint64_t> lent;
-    for (const BufferHandle buffer : launch.read_only) {
-      const auto held = buffers_.find(buffer);
-      if (held == buffers_.end())
-        return refuse(FaultKind::out_of_bounds, "a buffer that was released is to be read");
-      lent.push_back(held->second->address);
-    }
-    for (const std::uint64_t address : lent) memory_.lend(address);
+    const auto lent = buffers_.addresses_of(launch.read_only);
+    if (!lent) return std::unexpected(lent.error());
+    for (const std::uint64_t address : *lent) memory_.lend(address);
     const std::optional<Diagnostic> diagnostic = run_blocks(context);
-    for (const std::uint64_t address : lent) memory_.take_back(address);
+    for (const std::uint64_t address : *lent) memory_.take_back(address);
     if (diagnostic) return refuse(kind_of(diagnostic->kind), diagnostic->message);
     return {};
   }
@@ -443,8 +353,8 @@ class EmulatorDevice final : public Device {
   std::atomic<std::uint64_t> allowance_;  // warp instructions that are left
   int threads_ = 1;
   GlobalMemory memory_;
+  EmulatorBuffers buffers_{memory_};
   std::map<KernelHandle, std::vector<Kernel>> kernels_;
-  std::map<BufferHandle, const emulator::Allocation*> buffers_;
   std::uint64_t last_handle_ = 0;
   std::vector<std::string> notes_;
   const emulator::Allocation* grid_workspace_ = nullptr;

@@ -1,6 +1,11 @@
 #include "engine/device/profile.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
@@ -22,10 +27,22 @@ std::string message(const std::string& name) {
   return "no error";
 }
 
+std::string h100_text() {
+  const std::filesystem::path root = FA_TUNE_ROOT;
+  return read_file(root / "search_spaces/devices/h100.yaml");
+}
+
+// The line of the H100's profile that begins with this.
+long line_of(const std::string& begin) {
+  const std::string text = h100_text();
+  const auto at = text.find("\n" + begin);
+  REQUIRE(at != std::string::npos);
+  return 2 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+}
+
 // The H100's profile with one text replaced, in a file of its own; what loading it says.
 std::string message_with(const std::string& from, const std::string& to) {
-  const std::filesystem::path root = FA_TUNE_ROOT;
-  std::string text = read_file(root / "search_spaces/devices/h100.yaml");
+  std::string text = h100_text();
   const auto at = text.find(from);
   REQUIRE(at != std::string::npos);
   text.replace(at, from.size(), to);
@@ -117,13 +134,16 @@ TEST_CASE("a profile is a device's by its model, then by its architecture and SM
 
 TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("launch_us:", "lunch_us:"), "did you mean 'launch_us'?"));
-  CHECK(has(message_with("launch_us:", "lunch_us:"), "h100.yaml:46:1: "));
+  CHECK(has(message_with("launch_us:", "lunch_us:"),
+            fmt::format("h100.yaml:{}:1: ", line_of("launch_us:"))));
   CHECK(has(message_with("sms: 132", "# gone"), "key 'sms' is missing"));
-  CHECK(has(message_with("sms: 132", "sms: many"), ":16:6: sms: expected an integer"));
+  CHECK(has(message_with("sms: 132", "sms: many"),
+            fmt::format(":{}:6: sms: expected an integer", line_of("sms: 132"))));
   CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
   CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
-  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"), ":17:"));
+  CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"),
+            fmt::format(":{}:", line_of("sms: 132") + 1)));
 }
 
 TEST_CASE("a range has a slow end and a fast one, whichever way its constant counts") {
