@@ -5,6 +5,8 @@ import statistics
 BUSY = 60.0  # percent of its peak from which on a part is a limit (engine/report/profile.hpp)
 IDLE = 50.0  # percent of the time with work below which SMs count as idle
 NEAR = 5.0  # points
+L2_SEEN = 20.0  # percent of L2's peak from which on its rate is worth telling
+SECTOR = 32  # bytes
 
 # What warps wait for, by the names of either source. Nsight Compute tells more reasons than the model.
 STALL_GROUPS = {
@@ -114,6 +116,23 @@ def differences(pairs, of):
     return sorted(rows)
 
 
+def l2_rates(kernels, measured, predicted):
+    """What the model lets through L2, in the time and at the share of L2's peak that Nsight Compute tells."""
+    rows = []
+    for kernel in kernels:
+        theirs, ours = measured.get(kernel), predicted.get(kernel)
+        if not (theirs and ours and "global_sectors_read" in ours.get("counters", {})):
+            continue
+        counted, share = ours["counters"], theirs["shares"].get("l2", 0)
+        if share < L2_SEEN:
+            continue
+        moved = SECTOR * (counted["global_sectors_read"] + counted["global_sectors_written"]) + counted["bulk_bytes"]
+        rate = moved / theirs["time_us"] / 1e3
+        rows.append([kernel.removesuffix(".cu"), percent(theirs["shares"].get("dram", 0)), percent(share),
+                     f"{rate:.0f}", f"{100 * rate / share:.0f}"])
+    return rows
+
+
 def table(kernels, measured, predicted):
     """The whole page, from what kernels.json lists and profiles by file."""
     rows = [row(each, measured.get(each), predicted.get(each)) for each in kernels]
@@ -129,4 +148,7 @@ def table(kernels, measured, predicted):
     header = ["of its peak", "kernels", "median distance", "median", "farthest"]
     text += lines(header, differences(pairs, lambda profile: profile["shares"]))
     text += [""] + lines(["of the waiting", *header[1:]], differences(pairs, stall_groups))
+    if rates := l2_rates(kernels, measured, predicted):
+        text += ["", f"What L2 serves where ncu has it at {L2_SEEN:.0f}% of its peak or more, GB/s:", ""]
+        text += lines(["kernel", "ncu's dram", "ncu's l2", "moved", "at 100%"], rates)
     return "\n".join(text)

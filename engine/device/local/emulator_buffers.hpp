@@ -28,7 +28,8 @@ class EmulatorBuffers {
                                    std::span<const std::byte> bytes);
   std::expected<void, Fault> read(BufferHandle buffer, std::size_t offset,
                                   std::span<std::byte> bytes) const;
-  // False: a checked launch has left some of these bytes as they were made, which is nothing.
+  // False: nobody has written some of these bytes of a buffer of which an account is kept. Of one
+  // that was released none is.
   bool written(BufferHandle buffer, std::size_t offset, std::size_t bytes) const;
 
   // Nothing if it was released.

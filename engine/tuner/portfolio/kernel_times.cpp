@@ -15,8 +15,8 @@ using exports::QueueAtShape;
 // Blocks of an SM at once, and what a tile costs beside its steps, over the mean steps of a tile.
 constexpr std::int64_t kBlocksOfAnSm[] = {1, 2, 3, 4, 6, 8, 16};
 constexpr double kOverheads[] = {0, 1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
-// What is assumed of a kernel before it is timed: an error of 10%, which weighs as much as that of two
-// shapes.
+// What is assumed of a kernel before it is timed: an error of 10%, which weighs as much as that of
+// two shapes.
 constexpr double kDoubtBefore = 0.1;
 constexpr double kShapesBefore = 2;
 constexpr double kParametersOfFit = 5;

@@ -85,10 +85,10 @@ class PortfolioField {
   // Pairs whose time is not known.
   std::size_t missing() const;
   // Takes all missing pairs through a trial's stages; at drawn shapes, which are only to learn
-  // from, through all but the gate. A kernel that fails in one of them does not serve that shape. Returns
-  // how many were timed. All devices must be of run()'s name; each takes shape after shape, so that
-  // what is compared was timed on one. `done` gets the number of shapes that are over, from one
-  // thread at a time.
+  // from, through all but the gate. A kernel that fails in one of them does not serve that shape.
+  // Returns how many were timed. All devices must be of run()'s name; each takes shape after shape,
+  // so that what is compared was timed on one. `done` gets the number of shapes that are over, from
+  // one thread at a time.
   std::size_t measure(
       const std::vector<device::Device*>& devices, kernel::CompilePool& pool, std::uint64_t seed,
       const std::function<void(std::size_t done)>& done = [](std::size_t) {});

@@ -78,6 +78,8 @@ SAID = {
 }
 limit, shares, active, stalls = SAID[name][0 if gpu else 1]
 print(json.dumps({"kernel": words[1], "limit": limit, "time_us": 10, "launch": None, "sms_active": active,
+                  "counters": {} if gpu else {"global_sectors_read": 900000, "global_sectors_written": 100000,
+                                              "bulk_bytes": 8000000},
                   "shares": shares, "stalls": [{"reason": reason, "percent": percent} for reason, percent in stalls.items()]}))
 E2
 chmod +x fake
@@ -118,6 +120,8 @@ row 'on either side, both far' '| far_from_it | latency: math 90% | 50% | tensor
 row 'two parts that one of them hardly tells apart' \
   '| two_parts | tensor 81% | 70% | l2 90% | 77% | near |'
 row 'idle SMs' '| idle | parallelism 7% | 98% | issue 80% | 80% | differ |'
+row 'what L2 serves, 40 MB in 10 us at 40% of its peak' '| part | 81% | 40% | 4000 | 10000 |'
+check 'and no row where its share is small' lacks table '| idle | 0% | 10%'
 row 'a kernel without a profile' '| fails | failed | | dram 71% | | failed |'
 row 'how far apart shares are' '| dram | 1 | 10 | -10 | -10 |'
 row 'and groups of stalls' '| barriers | 1 | 5 | -5 | -5 |'

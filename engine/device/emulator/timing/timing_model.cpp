@@ -243,10 +243,11 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   }
   units.push_back({"issue", sm.issues / kPartitions * whole});
   const double of_l2 = work.l2_bytes_per_clock / l2_bytes_per_clock(profile, traffic, busy_sms);
-  units.push_back({"l2", l2_us(profile, traffic, sm.l2_busy * whole * of_l2)});
-  units.push_back({"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)});
+  const Part l2{"l2", l2_us(profile, traffic, sm.l2_busy * whole * of_l2)};
+  const Part dram{"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)};
+  units.insert(units.end(), {l2, dram});
   // The simulated SM's share of L2 and DRAM is a rate; nothing is done before all bytes have moved.
-  const double memory_us = std::max(units.end()[-2].us, units.back().us);
+  const double memory_us = std::max(l2.us, dram.us);
   std::vector<Part> waits;
   for (std::size_t i = 0; i < kWaitCount; ++i) {
     const double warps = std::max(sm.warps, 1.0);
