@@ -30,15 +30,6 @@ namespace {
 
 const auto kNever = [] { return false; };
 
-HubOptions hub_options() {
-  HubOptions options;
-  options.address = {"127.0.0.1", 0};
-  options.key = key_of(1);
-  options.grace = 5s;
-  options.patience = short_patience();
-  return options;
-}
-
 // What came of a node that served the hub: why it ended, or the words of its error.
 std::future<std::string> serve(const NodeHub& hub, std::vector<std::string> devices,
                                unsigned char key = 1, std::chrono::milliseconds wait = 0ms,
@@ -94,17 +85,6 @@ class NamedCompiler final : public kernel::Compiler {
 std::string compiled_by(kernel::Compiler& compiler) {
   const auto outcome = compiler.compile({{"source", "k", ""}, "sm_89", {}, {}});
   return outcome ? outcome->image.bytes : outcome.error().message;
-}
-
-bool works(Device& device) {
-  std::array<std::byte, 64> bytes{};
-  bytes.fill(std::byte{7});
-  auto back = bytes;
-  back.fill({});
-  const BufferHandle buffer = device.allocate(bytes.size());
-  const bool done = device.write(buffer, 0, bytes) && device.read(buffer, 0, back);
-  device.release(buffer);
-  return done && back == bytes;
 }
 
 }  // namespace
@@ -216,34 +196,6 @@ TEST_CASE("strangers on the port, many and slow, hold up neither nodes nor the e
   for (const int each : strangers) close(each);
 }
 
-TEST_CASE("a node waits for its engine and finds the next one") {
-  HubOptions options = hub_options();
-  std::future<std::string> node;
-  {
-    NodeHub early(options);
-    options.address = early.address();
-  }
-  {
-    AgentOptions agent;
-    agent.engine = options.address;
-    agent.key = key_of(1);
-    agent.name = "n1";
-    agent.devices = {"emulator:l4"};
-    agent.wait = 10s;
-    agent.patience = short_patience();
-    agent.open = [](const std::string&) { return open_emulator(); };
-    node = std::async(std::launch::async, [agent] { return serve_engine(agent); });
-  }
-  std::this_thread::sleep_for(200ms);
-  {
-    NodeHub hub(options);
-    Device* const device = hub.wait_for_first(kNever);
-    REQUIRE(device != nullptr);
-    CHECK(works(*device));
-  }
-  CHECK(node.get() == "the search is over");
-}
-
 TEST_CASE(
     "nodes bring compilers, alone or beside devices, those of another version nothing but "
     "devices") {
@@ -290,43 +242,6 @@ TEST_CASE("a hub without nodes ends its waits") {
                        "no node runs the reference kernel: none has come", MachineError);
   CHECK(hub.wait_for_first([] { return true; }) == nullptr);
   CHECK(serve(hub, {"emulator:nothing"}).get().starts_with("user: "));
-}
-
-TEST_CASE("an engine that says nothing is given up, and one that has nothing to ask is not") {
-  AgentOptions agent;
-  agent.key = key_of(1);
-  agent.name = "n1";
-  agent.devices = {"emulator:l4"};
-  agent.wait = 0ms;
-  agent.patience = short_patience();
-  agent.patience.engine = 1500ms;
-  agent.open = [](const std::string&) { return open_emulator(); };
-  std::future<std::string> node;
-  {
-    NodeHub hub(hub_options());
-    agent.engine = hub.address();
-    node = std::async(std::launch::async, [agent] { return serve_engine(agent); });
-    Device* const device = hub.wait_for_first(kNever);
-    REQUIRE(device != nullptr);
-    std::this_thread::sleep_for(2500ms);
-    CHECK(works(*device));
-  }
-  CHECK(node.get() == "the search is over");
-
-  // Its hub says that it lives once in a minute.
-  HubOptions silent = hub_options();
-  silent.patience.beat = 60s;
-  NodeHub hub(silent);
-  agent.engine = hub.address();
-  node = std::async(std::launch::async, [agent] {
-    try {
-      return serve_engine(agent);
-    } catch (const MachineError& error) {
-      return std::string(error.what());
-    }
-  });
-  REQUIRE(hub.wait_for_first(kNever) != nullptr);
-  CHECK(has(node.get(), "cannot be reached: it says nothing for 1500 ms"));
 }
 
 TEST_CASE("a node that comes and goes leaves nothing behind") {
@@ -377,60 +292,6 @@ TEST_CASE("a node that comes and goes leaves nothing behind") {
     std::this_thread::sleep_for(10ms);
   CHECK(files() <= before);
   CHECK(options.compilers->size() == 0);
-}
-
-TEST_CASE(
-    "a node that the engine has known tries again, and longer each time that it is cut soon") {
-  Address address{"127.0.0.1", 0};
-  const int listening = listen_at(address);
-  AgentOptions agent;
-  agent.engine = address;
-  agent.key = key_of(1);
-  agent.name = "n1";
-  agent.devices = {"emulator:l4"};
-  agent.wait = 20s;
-  agent.patience = short_patience();
-  agent.open = [](const std::string&) { return open_emulator(); };
-  auto node = std::async(std::launch::async, [agent] { return serve_engine(agent); });
-  using Role = node::message::Role;
-  // The next connection of the device; those for reference kernels are welcomed, and wait.
-  std::vector<std::unique_ptr<Link>> references;
-  const auto next = [&](unsigned char key) -> std::unique_ptr<Link> {
-    for (;;) {
-      const int socket = accept_at(listening, 20s);
-      REQUIRE(socket >= 0);
-      auto channel = TlsChannel::open(socket, TlsChannel::Side::engine, key_of(key), 5s);
-      if (!channel) return nullptr;
-      auto link = std::make_unique<Link>(std::move(*channel));
-      const auto hello = wait_for_message(*link, 5s, 5s);
-      REQUIRE(hello.has_value());
-      REQUIRE(link->send(node::message::encode(node::message::Welcome{}), 1s).has_value());
-      if (std::get<node::message::Hello>(*hello).role == Role::trials) return link;
-      references.push_back(std::move(link));
-    }
-  };
-  std::unique_ptr<Link> link = next(1);
-  // Both connections are there before one is cut.
-  if (references.empty()) {
-    const int socket = accept_at(listening, 20s);
-    auto channel = TlsChannel::open(socket, TlsChannel::Side::engine, key_of(1), 5s);
-    REQUIRE(channel.has_value());
-    references.push_back(std::make_unique<Link>(std::move(*channel)));
-    REQUIRE(references.back()->send(node::message::encode(node::message::Welcome{}), 1s));
-  }
-  for (const double pause_ms : {900.0, 1900.0}) {
-    const Stopwatch watch;
-    link.reset();
-    // What looks like another key.
-    CHECK(next(2) == nullptr);
-    CHECK(watch.milliseconds() > pause_ms);
-    link = next(1);
-    REQUIRE(link != nullptr);
-  }
-  const std::string over = node::message::encode(node::message::Over{"enough"});
-  CHECK(link->send(over, 1s).has_value());
-  CHECK(node.get() == "enough");
-  close(listening);
 }
 
 }  // namespace fa_tune::test
