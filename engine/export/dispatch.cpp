@@ -68,8 +68,9 @@ std::int64_t QueueAtShape::longest(std::int64_t slots, std::int64_t overhead) co
   return longest_queue({sets, together, std::ssize(steps), blocks, slots}, costs(overhead));
 }
 
-std::int64_t QueueAtShape::busiest(std::int64_t sms, std::int64_t overhead) const {
-  return busiest_sm({sets, together, std::ssize(steps), blocks, sms}, sms, costs(overhead));
+std::int64_t QueueAtShape::busiest(std::int64_t slots, std::int64_t sms,
+                                   std::int64_t overhead) const {
+  return busiest_sm({sets, together, std::ssize(steps), blocks, slots}, sms, costs(overhead));
 }
 
 std::optional<QueueAtShape> queue_at(const QueueFormulas& formulas, const Constants& shape) {
@@ -116,7 +117,7 @@ std::optional<double> KernelCost::us(const Constants& shape) const {
     const auto queue = queue_at(each, shape);
     if (!queue) return std::nullopt;
     longest += queue->longest(slots, overhead);
-    if (shared_step_us > 0) busiest += queue->busiest(sms, overhead);
+    if (shared_step_us > 0) busiest += queue->busiest(slots, sms, overhead);
   }
   return fixed_us + step_us * static_cast<double>(longest) / 16 +
          shared_step_us * static_cast<double>(busiest) / 16;

@@ -32,8 +32,8 @@ struct QueueAtShape {
 
   // In sixteenths of a step, of which each tile takes `overhead` more than its steps.
   std::int64_t longest(std::int64_t slots, std::int64_t overhead) const;
-  // The same of the busiest SM, if each of `sms` took one block after another.
-  std::int64_t busiest(std::int64_t sms, std::int64_t overhead) const;
+  // The same of all blocks of the busiest of `sms` together.
+  std::int64_t busiest(std::int64_t slots, std::int64_t sms, std::int64_t overhead) const;
 
  private:
   std::vector<std::int64_t> costs(std::int64_t overhead) const;

@@ -32,6 +32,8 @@ struct Evaluation {
 struct PriorTrials {
   std::string title;  // for people: "run 3: L4, B=1 H=8 L=512 D=64"
   std::vector<Evaluation> trials;
+  // The kernel that the run is known for, which is tried again whatever the others' times.
+  std::optional<Config> pick = {};
 };
 
 // What a strategy is given to work on. The space must outlive it.

@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/held_pick.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/util/error.hpp"
 
@@ -50,15 +50,12 @@ std::vector<db::TrialRow> best_of_each(const db::Store& store, const Filters& fi
   db::TrialFilter filter = filters.resolved();
   filter.limit = -1;
   std::map<std::int64_t, db::RunRow> runs;
-  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  std::set<report::TuningKey> seen;
   std::vector<db::TrialRow> chosen;
   for (db::TrialRow& trial : store.best(filter)) {
     auto known = runs.find(trial.run);
     if (known == runs.end()) known = runs.emplace(trial.run, store.run(trial.run).value()).first;
-    const db::RunRow& run = known->second;
-    const std::string problem = run.problem == "custom" ? "space " + run.space : run.problem;
-    if (seen.emplace(problem, run.shape_json, run.device_name).second)
-      chosen.push_back(std::move(trial));
+    if (seen.insert(report::key_of(known->second)).second) chosen.push_back(std::move(trial));
   }
   if (chosen.empty()) throw UserError(filters.db + ": no kernel that passed matches these filters");
   return chosen;

@@ -20,48 +20,69 @@ inline std::int64_t longest_tile(const Queue& queue) {
   return (std::int64_t{1} << 57) / (queue.sets * queue.of_a_set);
 }
 
-// When the last tile is done, where the one of number i takes costs[i], of at least one. What lies
-// more than kTilesOfALane tiles a block before the end is taken for spread evenly.
-inline std::int64_t longest_queue(const Queue& queue, const std::vector<std::int64_t>& costs) {
+// What each of `lanes` has to do in the end, where the tile of number i takes costs[i]. The first
+// blocks, as many as are `dealt`, are spread over the lanes in turns; each further one goes where
+// least is left to do. What lies more than kTilesOfALane tiles a lane before the end is taken for
+// spread evenly.
+inline std::vector<std::int64_t> work_of_lanes(const Queue& queue, std::int64_t lanes,
+                                               std::int64_t dealt,
+                                               const std::vector<std::int64_t>& costs) {
   constexpr std::int64_t kTilesOfALane = 16;
-  const std::int64_t tiles = queue.sets * queue.of_a_set;
-  const bool rounds = queue.blocks < tiles;
-  const std::int64_t lanes = std::max<std::int64_t>(rounds ? queue.blocks : queue.slots, 1);
-  const std::int64_t most = *std::max_element(costs.begin(), costs.end());
-  if (most == *std::min_element(costs.begin(), costs.end()))
-    return (tiles + lanes - 1) / lanes * most;
-  if (!rounds && tiles <= lanes) return most;
+  const bool rounds = queue.blocks < queue.sets * queue.of_a_set;
   std::int64_t of_a_set = 0;
   for (const std::int64_t cost : costs) of_a_set += cost;
   const std::int64_t together = std::min(std::max<std::int64_t>(queue.together, 1), queue.sets);
-  const std::int64_t early = tiles - kTilesOfALane * lanes;
+  const std::int64_t early = queue.sets * queue.of_a_set - kTilesOfALane * lanes;
   const std::int64_t skipped = early <= 0 ? 0 : early / (together * queue.of_a_set);  // groups
-  std::vector<std::int64_t> busy(static_cast<std::size_t>(lanes),
+  std::vector<std::int64_t> work(static_cast<std::size_t>(lanes),
                                  skipped * together * of_a_set / lanes);
-  std::int64_t index = skipped * together * queue.of_a_set, last = busy.front();
+  std::int64_t index = skipped * together * queue.of_a_set;
   for (std::int64_t set = skipped * together; set < queue.sets; set += together)
     for (const std::int64_t cost : costs)
       for (std::int64_t i = 0; i < std::min(together, queue.sets - set); ++i, ++index) {
-        if (rounds) {
-          const std::int64_t place = index % lanes;
-          const bool backwards = index / lanes % 2 != 0;
-          std::int64_t& lane =
-              busy[static_cast<std::size_t>(backwards ? lanes - 1 - place : place)];
-          last = std::max(last, lane += cost);
-        } else {  // a heap, the first to be free in front
-          std::pop_heap(busy.begin(), busy.end(), std::greater<>());
-          last = std::max(last, busy.back() += cost);
-          std::push_heap(busy.begin(), busy.end(), std::greater<>());
+        const std::int64_t place = index % lanes;
+        const bool backwards = rounds && index / lanes % 2 != 0;
+        if (rounds || index < dealt) {
+          work[static_cast<std::size_t>(backwards ? lanes - 1 - place : place)] += cost;
+          if (!rounds && index + 1 == dealt)
+            std::make_heap(work.begin(), work.end(), std::greater<>());
+        } else {  // a heap, the one with least in front
+          std::pop_heap(work.begin(), work.end(), std::greater<>());
+          work.back() += cost;
+          std::push_heap(work.begin(), work.end(), std::greater<>());
         }
       }
-  return last;
+  return work;
 }
 
-// What the busiest of `sms` has to do, if each took one block after another: the more that is, the
-// longer do blocks take that an SM holds at once.
-inline std::int64_t busiest_sm(Queue queue, std::int64_t sms,
+inline bool all_alike(const std::vector<std::int64_t>& costs) {
+  return *std::max_element(costs.begin(), costs.end()) ==
+         *std::min_element(costs.begin(), costs.end());
+}
+
+// When the last tile is done, of at least one.
+inline std::int64_t longest_queue(const Queue& queue, const std::vector<std::int64_t>& costs) {
+  const std::int64_t tiles = queue.sets * queue.of_a_set;
+  const bool rounds = queue.blocks < tiles;
+  const std::int64_t lanes = std::max<std::int64_t>(rounds ? queue.blocks : queue.slots, 1);
+  if (all_alike(costs)) return (tiles + lanes - 1) / lanes * costs.front();
+  if (!rounds && tiles <= lanes) return *std::max_element(costs.begin(), costs.end());
+  const std::vector<std::int64_t> work = work_of_lanes(queue, lanes, lanes, costs);
+  return *std::max_element(work.begin(), work.end());
+}
+
+// What the busiest of `sms` has to do: the more that is, the longer do blocks take that an SM holds
+// at once. Blocks are dealt to the SMs in turns as long as the device holds them.
+inline std::int64_t busiest_sm(const Queue& queue, std::int64_t sms,
                                const std::vector<std::int64_t>& costs) {
-  queue.slots = sms;
-  if (queue.blocks < queue.sets * queue.of_a_set) queue.blocks = std::min(queue.blocks, sms);
-  return longest_queue(queue, costs);
+  const std::int64_t tiles = queue.sets * queue.of_a_set;
+  const bool rounds = queue.blocks < tiles;
+  sms = std::max<std::int64_t>(sms, 1);
+  const std::int64_t busy = rounds ? std::min(queue.blocks, sms) : sms;
+  if (all_alike(costs)) return (tiles + busy - 1) / busy * costs.front();
+  const std::vector<std::int64_t> lanes =
+      work_of_lanes(queue, rounds ? queue.blocks : sms, queue.slots, costs);
+  std::vector<std::int64_t> work(static_cast<std::size_t>(busy));
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) work[lane % work.size()] += lanes[lane];
+  return *std::max_element(work.begin(), work.end());
 }

@@ -5,45 +5,53 @@ import heapq as _heapq
 _asked = {}  # what was chosen, by sizes
 
 
-def _longest_queue(sets, together, of_a_set, blocks, slots, costs):
-    """When the last tile of a launch is done: `sets` sets of tiles, whose i-th takes costs[i]. Sets take turns, `together` at
-    a time, tile by tile. A grid with fewer blocks than tiles takes them in rounds, every second one backwards; else each
-    block has one, and begins where one of `slots` is free. What lies more than 16 tiles a block before the end is taken
-    for spread evenly."""
-    tiles = sets * of_a_set
-    rounds = blocks < tiles
-    lanes = max(blocks if rounds else slots, 1)
-    most = max(costs)
-    if most == min(costs):
-        return (tiles + lanes - 1) // lanes * most
-    if not rounds and tiles <= lanes:
-        return most
+def _work_of_lanes(sets, together, of_a_set, blocks, lanes, dealt, costs):
+    """What each of `lanes` has to do in the end: `sets` sets of tiles, whose i-th takes costs[i], take turns, `together` at
+    a time, tile by tile. A grid with fewer blocks than tiles takes them in rounds, every second one backwards. Else each
+    block has one: the first, as many as are `dealt`, are spread in turns, each further one goes where least is left to
+    do. What lies more than 16 tiles a lane before the end is taken for spread evenly."""
+    rounds = blocks < sets * of_a_set
     together = min(max(together, 1), sets)
-    early = tiles - 16 * lanes
+    early = sets * of_a_set - 16 * lanes
     skipped = 0 if early <= 0 else early // (together * of_a_set)
-    busy = [skipped * together * sum(costs) // lanes] * lanes
-    index, last = skipped * together * of_a_set, busy[0]
+    work = [skipped * together * sum(costs) // lanes] * lanes
+    index = skipped * together * of_a_set
     for first in range(skipped * together, sets, together):
         for cost in costs:
             for _ in range(min(together, sets - first)):
-                if rounds:
+                if rounds or index < dealt:
                     place = index % lanes
-                    lane = lanes - 1 - place if index // lanes % 2 else place
-                    busy[lane] += cost
-                    last = max(last, busy[lane])
+                    work[lanes - 1 - place if rounds and index // lanes % 2 else place] += cost
+                    if not rounds and index + 1 == dealt:
+                        _heapq.heapify(work)
                 else:
-                    done = busy[0] + cost
-                    _heapq.heapreplace(busy, done)
-                    last = max(last, done)
+                    _heapq.heapreplace(work, work[0] + cost)
                 index += 1
-    return last
+    return work
 
 
-def _busiest_sm(sets, together, of_a_set, blocks, sms, costs):
-    """What the busiest of `sms` has to do, if each took one block after another."""
-    if blocks < sets * of_a_set:
-        blocks = min(blocks, sms)
-    return _longest_queue(sets, together, of_a_set, blocks, sms, costs)
+def _longest_queue(sets, together, of_a_set, blocks, slots, costs):
+    """When the last tile is done, where the device holds `slots` blocks at once."""
+    tiles = sets * of_a_set
+    rounds = blocks < tiles
+    lanes = max(blocks if rounds else slots, 1)
+    if max(costs) == min(costs):
+        return (tiles + lanes - 1) // lanes * costs[0]
+    if not rounds and tiles <= lanes:
+        return max(costs)
+    return max(_work_of_lanes(sets, together, of_a_set, blocks, lanes, lanes, costs))
+
+
+def _busiest_sm(sets, together, of_a_set, blocks, slots, sms, costs):
+    """What the busiest of `sms` has to do. Blocks are dealt to them in turns as long as the device holds them."""
+    tiles = sets * of_a_set
+    rounds = blocks < tiles
+    sms = max(sms, 1)
+    busy = min(blocks, sms) if rounds else sms
+    if max(costs) == min(costs):
+        return (tiles + busy - 1) // busy * costs[0]
+    work = _work_of_lanes(sets, together, of_a_set, blocks, blocks if rounds else sms, slots, costs)
+    return max(sum(work[sm::busy]) for sm in range(busy))
 
 
 def _predicted_us(cost, s):
@@ -62,7 +70,7 @@ def _predicted_us(cost, s):
             return None
         longest += _longest_queue(*sized, cost["slots"], costs)
         if cost["shared_step_us"] > 0:
-            busiest += _busiest_sm(*sized, cost["sms"], costs)
+            busiest += _busiest_sm(*sized, cost["slots"], cost["sms"], costs)
     return cost["fixed_us"] + cost["step_us"] * longest / 16 + cost["shared_step_us"] * busiest / 16
 
 

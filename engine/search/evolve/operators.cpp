@@ -73,13 +73,14 @@ Candidate Operators::child(std::size_t which, const std::vector<Member>& parents
 
 namespace {
 
-// Valid genomes of a run's trials that passed, fastest first.
-std::vector<space::Genome> fastest(const space::Space& space, const PriorTrials& run) {
+// Valid genomes of a run: its pick, then its trials that passed, fastest first.
+std::vector<space::Genome> best_first(const space::Space& space, const PriorTrials& run) {
   std::vector<const Evaluation*> passed;
   for (const Evaluation& told : run.trials)
     if (told.passed && told.time_us && space.index_of(told.config)) passed.push_back(&told);
   std::ranges::stable_sort(passed, {}, [](const Evaluation* told) { return *told->time_us; });
   std::vector<space::Genome> genomes;
+  if (run.pick && space.index_of(*run.pick)) genomes.push_back(space.genome(*run.pick));
   for (const Evaluation* told : passed) genomes.push_back(space.genome(told->config));
   return genomes;
 }
@@ -96,7 +97,7 @@ std::vector<space::Genome> configs_to_transfer(const space::Space& space,
                                                const std::vector<PriorTrials>& earlier,
                                                std::size_t most) {
   std::vector<std::vector<space::Genome>> runs;
-  for (const PriorTrials& run : earlier) runs.push_back(fastest(space, run));
+  for (const PriorTrials& run : earlier) runs.push_back(best_first(space, run));
   std::vector<std::size_t> next(runs.size(), 0);
   std::vector<space::Genome> chosen;
   for (bool more = true; more && chosen.size() < most;) {

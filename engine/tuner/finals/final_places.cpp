@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/measure/timing.hpp"
+#include "engine/report/held_pick.hpp"
 #include "engine/report/rows.hpp"
 
 namespace fa_tune::tuner {
@@ -41,12 +42,12 @@ std::vector<db::FinalRow> final_places(const std::vector<db::TrialRow>& trials,
   for (Entry& entry : entries)
     entry.row.rank_us =
         entry.row.tied_first ? first_us : std::max(first_us, entry.row.time.us.value);
-  constexpr double kAsGood = 1.005;
   std::ranges::sort(entries, {}, [](const Entry& entry) {
     const db::TrialRow& trial = *entry.trial;
     const bool tied = entry.row.tied_first;
     const double figure = tied ? entry.row.ratio.value : entry.row.rank_us;
-    return std::tuple(!tied, tied && figure <= kAsGood ? 0 : figure, report::frugality(trial));
+    return std::tuple(!tied, tied && figure <= report::kAsGood ? 0 : figure,
+                      report::frugality(trial));
   });
   std::vector<db::FinalRow> rows;
   for (Entry& entry : entries) {

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "engine/measure/timing.hpp"
+#include "engine/report/held_pick.hpp"
 #include "engine/report/rows.hpp"
+#include "engine/tuner/loop/warm_start.hpp"
 
 namespace fa_tune::tuner {
 namespace {
@@ -13,9 +15,7 @@ namespace {
 // How many of the best are measured again: enough that the truly fastest is among them although
 // screens differ by a few percent, few enough to take seconds.
 constexpr std::size_t kFinalists = 12;
-// A trial stays away if it is further behind by its screen than screens can be wrong, but for the
-// first few.
-constexpr double kBehind = 1.08;
+// A trial that is slower for certain by its screen stays away, but for the first few.
 constexpr std::size_t kAtLeast = 4;
 
 bool is_preset(const space::Space& space, const db::TrialRow& trial) {
@@ -46,13 +46,17 @@ std::vector<Screened> screened(const db::Store& store, std::int64_t run, double 
 
 std::vector<db::TrialRow> choose_finalists(const TuningTask& task, const db::Store& store,
                                            std::int64_t run) {
-  const bool measured = store.run(run).value().time_kind == "measured";
+  const db::RunRow row = store.run(run).value();
+  const bool measured = row.time_kind == "measured";
+  const auto pick = earlier_pick(store, row);
+  const auto always = [&](const db::TrialRow& trial) {
+    return is_preset(task.space, trial) || (pick && pick->to_json() == trial.config_json);
+  };
   std::vector<Screened> trials = screened(store, run, task.target.clock_mhz);
   std::vector<db::TrialRow> finalists;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const bool close = trials[i].us <= kBehind * trials.front().us;
-    if (i < kAtLeast || (i < kFinalists && close) ||
-        (measured && is_preset(task.space, trials[i].trial)))
+    const bool close = trials[i].us <= report::kScreensTell * trials.front().us;
+    if (i < kAtLeast || (i < kFinalists && close) || (measured && always(trials[i].trial)))
       finalists.push_back(std::move(trials[i].trial));
   }
   return finalists;

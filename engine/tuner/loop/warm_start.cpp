@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/report/held_pick.hpp"
 #include "engine/report/rows.hpp"
 #include "engine/util/error.hpp"
 
@@ -32,13 +34,14 @@ double times_the_work(const TuningTask& task, const db::RunRow& run) {
 }
 
 search::PriorTrials load(const db::Store& store, const TuningTask& task, const PriorRun& choice) {
-  search::PriorTrials earlier{choice.title, {}};
+  search::PriorTrials earlier{choice.title, {}, {}};
   for (const db::TrialRow& row : store.trials(choice.run)) {
     if (row.number > choice.trials) break;
     // As it was when the search began: it may have failed in finals that were held later.
     if (row.outcome != Outcome::passed && row.stage != "final") continue;
     Config config = Config::from_json(row.config_json);
     if (task.space.why_invalid(config)) continue;
+    if (row.number == choice.pick) earlier.pick = config;
     if (const auto us = report::screen_at_clock(row, task.target.clock_mhz))
       earlier.trials.push_back(
           {static_cast<std::uint64_t>(row.number), std::move(config), true, us, 0});
@@ -46,10 +49,19 @@ search::PriorTrials load(const db::Store& store, const TuningTask& task, const P
   return earlier;
 }
 
+report::TuningKey key_of(const TuningTask& task, const std::string& device_name) {
+  db::RunRow run;
+  run.space = task.file.name;
+  run.problem = task.problem->kind();
+  run.shape_json = fa_tune::to_json(task.problem->shape());
+  run.device_name = device_name;
+  return report::key_of(run);
+}
+
 PriorRun choice_of(const db::Store& store, const db::RunRow& run) {
   const auto trials = store.trials(run.id);
   return {run.id, trials.empty() ? 0 : trials.back().number,
-          fmt::format("run {}: {}, {}", run.id, run.device_name, run.shape_json)};
+          fmt::format("run {}: {}, {}", run.id, run.device_name, run.shape_json), 0};
 }
 
 }  // namespace
@@ -60,13 +72,16 @@ std::vector<PriorRun> choose_prior_runs(const db::Store& store, const TuningTask
   std::erase_if(runs, [&](const db::RunRow& run) {
     return run.problem != task.problem->kind() || times_the_work(task, run) > kMostTimesTheWork;
   });
+  const auto pick = report::held_pick(store, key_of(task, device_name));
   std::ranges::stable_sort(runs, {}, [&](const db::RunRow& run) {
-    return std::pair(run.device_name != device_name, times_the_work(task, run));
+    return std::tuple(!pick || run.id != pick->run.id, run.device_name != device_name,
+                      times_the_work(task, run));
   });
   std::vector<PriorRun> choices;
   for (const db::RunRow& run : runs) {
     if (choices.size() == kMostRuns) break;
     PriorRun choice = choice_of(store, run);
+    if (pick && pick->run.id == run.id) choice.pick = pick->trial.number;
     if (load(store, task, choice).trials.size() >= kFewestTrials)
       choices.push_back(std::move(choice));
   }
@@ -94,8 +109,10 @@ std::vector<search::PriorTrials> load_prior_runs(const db::Store& store, const T
 
 std::string to_json(const std::vector<PriorRun>& choices) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const PriorRun& choice : choices)
+  for (const PriorRun& choice : choices) {
     json.push_back({{"run", choice.run}, {"trials", choice.trials}});
+    if (choice.pick != 0) json.back()["pick"] = choice.pick;
+  }
   return json.dump();
 }
 
@@ -104,8 +121,18 @@ std::vector<PriorRun> prior_runs_of(const db::RunRow& run) {
   const auto options = nlohmann::json::parse(run.options_json);
   for (const auto& one : options.value("earlier", nlohmann::json::array()))
     choices.push_back({one.at("run").get<std::int64_t>(), one.at("trials").get<std::int64_t>(),
-                       fmt::format("run {}", one.at("run").get<std::int64_t>())});
+                       fmt::format("run {}", one.at("run").get<std::int64_t>()),
+                       one.value("pick", std::int64_t{0})});
   return choices;
+}
+
+std::optional<Config> earlier_pick(const db::Store& store, const db::RunRow& run) {
+  for (const PriorRun& choice : prior_runs_of(run)) {
+    if (choice.pick == 0) continue;
+    if (const auto row = store.trial(choice.run, choice.pick))
+      return Config::from_json(row->config_json);
+  }
+  return std::nullopt;
 }
 
 }  // namespace fa_tune::tuner

@@ -28,10 +28,10 @@ double longest_of(const std::vector<QueueAtShape>& queues, std::int64_t slots,
   return static_cast<double>(longest) / 16;
 }
 
-double busiest_of(const std::vector<QueueAtShape>& queues, std::int64_t sms,
+double busiest_of(const std::vector<QueueAtShape>& queues, std::int64_t slots, std::int64_t sms,
                   std::int64_t overhead) {
   std::int64_t busiest = 0;
-  for (const QueueAtShape& queue : queues) busiest += queue.busiest(sms, overhead);
+  for (const QueueAtShape& queue : queues) busiest += queue.busiest(slots, sms, overhead);
   return static_cast<double>(busiest) / 16;
 }
 
@@ -85,11 +85,10 @@ KernelTimes::KernelTimes(const std::vector<std::vector<QueueAtShape>>& queues,
   lengths_.resize(slots_.size());
   for (const std::int64_t overhead : overheads_) {
     for (auto& of_slots : lengths_) of_slots.emplace_back();
-    for (const auto& of_shape : queues) {
-      const double busiest = busiest_of(of_shape, sms_, overhead);
+    for (const auto& of_shape : queues)
       for (std::size_t slots = 0; slots < slots_.size(); ++slots)
-        lengths_[slots].back().push_back({longest_of(of_shape, slots_[slots], overhead), busiest});
-    }
+        lengths_[slots].back().push_back({longest_of(of_shape, slots_[slots], overhead),
+                                          busiest_of(of_shape, slots_[slots], sms_, overhead)});
   }
 }
 
@@ -133,7 +132,8 @@ double KernelTimes::cautious_us(const Fit& fit, std::size_t shape) const {
 KernelTimes::Lengths KernelTimes::lengths(const Fit& fit,
                                           const std::vector<QueueAtShape>& queues) const {
   const std::int64_t overhead = overheads_[fit.overhead];
-  return {longest_of(queues, slots_[fit.slots], overhead), busiest_of(queues, sms_, overhead)};
+  const std::int64_t slots = slots_[fit.slots];
+  return {longest_of(queues, slots, overhead), busiest_of(queues, slots, sms_, overhead)};
 }
 
 void KernelTimes::write(const Fit& fit, exports::KernelCost& cost) const {

@@ -97,11 +97,15 @@ TEST_CASE("dispatch: the longest queue, by hand") {
   const QueueAtShape rounds{.sets = 5, .together = 2, .blocks = 4, .steps = {7, 3, 2}};
   CHECK(rounds.longest(1, 0) == longest_by_hand(rounds, 1));
   CHECK(rounds.longest(1, 16) > rounds.longest(1, 0));
-  // Two blocks of each of four SMs, one after another, and rounds of two SMs.
-  CHECK(heads.busiest(4, 0) == heads.longest(4, 0));
-  CHECK(rounds.busiest(2, 0) ==
-        longest_by_hand({.sets = 5, .together = 2, .blocks = 2, .steps = {7, 3, 2}}, 1));
-  CHECK(rounds.busiest(9, 0) == rounds.longest(1, 0));
+  // Blocks of 9 9 5 5 1 1 steps on four SMs: where each holds one, the last begin where least is
+  // left; where each holds two, they are with the first.
+  const QueueAtShape uneven{.sets = 2, .together = 2, .blocks = 6, .steps = {9, 5, 1}};
+  CHECK(uneven.busiest(4, 4, 0) == 16 * 9);
+  CHECK(uneven.busiest(8, 4, 0) == 16 * 10);
+  CHECK(uneven.busiest(4, 4, 16) == 16 * 10);
+  // Rounds of four blocks, two on each of two SMs, each of which is the sum of its blocks' tiles.
+  CHECK(rounds.busiest(4, 2, 0) == 16 * 33);
+  CHECK(rounds.busiest(4, 9, 0) == rounds.longest(1, 0));
   // Two waves of tiles alike.
   CHECK((QueueAtShape{.sets = 11, .together = 1, .blocks = 11, .steps = {4}}.longest(10, 8)) ==
         2 * 72);

@@ -140,6 +140,12 @@ TEST_CASE(
   CHECK(space.config(chosen[1]) == config(24, 1, 24));
   CHECK(space.config(chosen[2]) == config(3, 8, 1));
   CHECK(configs_to_transfer(space, {one, other}, 1).size() == 1);
+  // What a run is known for comes before its fastest.
+  one.pick = config(3, 8, 1);
+  const auto with_pick = configs_to_transfer(space, {one, other}, 6);
+  REQUIRE(with_pick.size() == 3);
+  CHECK(space.config(with_pick[0]) == config(3, 8, 1));
+  CHECK(space.config(with_pick[2]) == config(2, 12, 3));
 }
 
 }  // namespace fa_tune::test

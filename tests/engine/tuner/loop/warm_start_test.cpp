@@ -106,20 +106,48 @@ TEST_CASE("runs to learn from: the nearest by their work, and none far away") {
   CHECK(choose_prior_runs(store, l4(), far).run == far);
 }
 
+TEST_CASE("what the database names for the same problem, shape and device is taken along") {
+  test::ScratchFolder folder;
+  Store store(folder.path() / "a.db", Store::Mode::write);
+  const std::string here = to_json(l4().problem->shape());
+  for (const int us : {5, 4, 3, 2}) {
+    const std::int64_t run = add_run(store, "attention", "NVIDIA L4", here);
+    add_trials(store, run, 20, us);
+  }
+  add_trials(store, add_run(store, "attention", "other", here), 20, 1);
+  // Nobody compared the runs, so the oldest is what holds, although three others are as near.
+  const auto choices = choose_prior_runs(store, l4(), "NVIDIA L4");
+  REQUIRE(choices.size() == 3);
+  CHECK(choices[0].run == 1);
+  CHECK(choices[0].pick == 1);
+  CHECK(choices[1].run == 4);
+  CHECK(choices[1].pick == 0);
+  const auto runs = load_prior_runs(store, l4(), choices);
+  CHECK(runs[0].pick->to_json() == store.trial(1, 1)->config_json);
+  CHECK_FALSE(runs[1].pick);
+  CHECK(choose_prior_runs(store, l4(), "third")[0].pick == 0);
+}
+
 TEST_CASE("what a run learned from is kept with it, and trials made later do not count") {
   test::ScratchFolder folder;
   Store store(folder.path() / "a.db", Store::Mode::write);
   const std::int64_t run = add_run(store, "attention", "NVIDIA L4");
   add_trials(store, run, 20, 1);
   RunRow later;
-  later.options_json = R"({"earlier":)" + to_json({{run, 10, ""}}) + "}";
+  later.options_json = R"({"earlier":)" + to_json({{run, 10, ""}, {run, 9, "", 7}}) + "}";
+  CHECK(later.options_json ==
+        R"({"earlier":[{"run":1,"trials":10},{"run":1,"trials":9,"pick":7}]})");
   const auto kept = prior_runs_of(later);
-  REQUIRE(kept.size() == 1);
+  REQUIRE(kept.size() == 2);
   CHECK(kept[0].run == run);
   CHECK(kept[0].trials == 10);
+  CHECK(kept[0].pick == 0);
+  CHECK(kept[1].pick == 7);
+  CHECK(earlier_pick(store, later)->to_json() == store.trial(run, 7)->config_json);
   CHECK(load_prior_runs(store, l4(), kept)[0].trials.size() == 10);
   later.options_json = "{}";
   CHECK(prior_runs_of(later).empty());
+  CHECK_FALSE(earlier_pick(store, later));
 }
 
 TEST_CASE("what a run learned from stays what it was, whatever finals say of it later") {
