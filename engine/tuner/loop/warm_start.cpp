@@ -15,7 +15,7 @@
 namespace fa_tune::tuner {
 namespace {
 
-// With fewer, a model of a run says nothing.
+// With fewer, a model of a run says nothing. Of the pick's run the pick alone is reason enough.
 constexpr std::size_t kFewestTrials = 8;
 // Each costs every prediction as much again.
 constexpr std::size_t kMostRuns = 3;
@@ -82,7 +82,8 @@ std::vector<PriorRun> choose_prior_runs(const db::Store& store, const TuningTask
     if (choices.size() == kMostRuns) break;
     PriorRun choice = choice_of(store, run);
     if (pick && pick->run.id == run.id) choice.pick = pick->trial.number;
-    if (load(store, task, choice).trials.size() >= kFewestTrials)
+    const search::PriorTrials earlier = load(store, task, choice);
+    if (earlier.pick || earlier.trials.size() >= kFewestTrials)
       choices.push_back(std::move(choice));
   }
   return choices;
