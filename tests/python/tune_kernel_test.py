@@ -93,6 +93,15 @@ class VectorAdd(unittest.TestCase):
         rows, _ = self.tune(answer=self.answer, atol=0.01)
         self.assertEqual(len(rows), 4)
 
+    def test_an_array_may_be_empty_where_no_thread_reads_it(self):
+        self.arguments[2] = self.arguments[2][:0]
+        read = VECTOR_ADD.replace("b[i]", "(n < 0 ? b[i] : 1)")
+        answer = [self.arguments[1] + 1, None, self.arguments[2], None]
+        rows, _ = tuned("vector_add", read, 3000, self.arguments, self.params, answer=answer)
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(self.tune(answer=answer)[0], [])  # which does read it
+        self.assertEqual(self.arguments[2].size, 0)
+
     def test_without_an_answer_nothing_is_compared(self):
         self.assertEqual(len(self.tune()[0]), 4)
 

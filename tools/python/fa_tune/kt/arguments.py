@@ -47,9 +47,7 @@ def on_host(value: Any, what: str) -> Any:
         return value.detach().cpu().numpy()
     if type(value).__module__.split(".")[0] == "cupy":
         return value.get()
-    if isinstance(value, numpy.ndarray):
-        return value.reshape(()).item() if False else value
-    if isinstance(value, numpy.generic):
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
         return value
     if type(value).__name__ in ("TunablePrecision", "Tunable"):
         raise InputError(
@@ -74,6 +72,8 @@ def read(
         kind = TYPES.get(str(host.dtype))
         if kind is None:
             raise InputError(f"arguments[{i}]: the type {host.dtype} is not known here")
+        if host.shape and host.size == 0:  # a buffer has an element, here one that nobody may read
+            host = numpy.zeros(1, host.dtype)
         name = declared[i].name if declared else f"argument_{i}"
         if not name.isidentifier() or name in taken or name.startswith("fa_tune_"):
             name = f"argument_{i}"
@@ -87,8 +87,6 @@ def _save(array: Any, path: Path) -> None:
 
 
 def buffer(folder: Path, name: str, kind: str, array: Any, **more: Any) -> Dict[str, Any]:
-    if array.size == 0:
-        raise InputError(f"arguments: '{name}' has no elements")
     _save(array, folder / f"{name}.npy")
     fill = {"file": f"{name}.npy"}
     return {"name": name, "type": kind, "shape": [int(array.size)], "fill": fill, **more}
@@ -119,7 +117,7 @@ def answers(given: Optional[Sequence[Any]], arguments: Sequence[Argument]) -> Li
         host = numpy.asarray(
             value.item() if isinstance(value, numpy.generic) else on_host(value, f"answer[{i}]")
         )
-        found.append(host)
+        found.append(host if host.size > 0 else None)
     return found
 
 
