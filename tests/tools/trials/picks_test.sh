@@ -35,7 +35,7 @@ check 'one at a time is tuned' equal "$status$(grep -c 'tune takes one name' "$e
 try "$bench" tune first --only nothing
 check 'an unknown key is named, and what there is' equal "$status$(grep -c "'nothing'.*argmax" "$err")" 11
 
-# Two databases of which neither knows the other: what the first names stays, and the other's figure is told.
+# Two databases of which neither knows the other.
 tune alone --seed 5
 try "$bench" race first alone --device emulator:h100 --out out
 check 'databases are joined for a race' equal "$status" 0
