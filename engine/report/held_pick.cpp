@@ -30,7 +30,7 @@ bool holds(const TrialOfRun& pick, const db::Store& store,
   if (there == found_later.end()) return false;  // it did not pass, or failed in the finals
   if (predicted) return shown_us(there->trial) <= shown_us(fastest.trial);
   if (there->raced && fastest.raced && there->raced->row.race == fastest.raced->row.race)
-    return there->raced->row.tied_first || !(there->raced->row.ratio.low > kAsGood);
+    return !(there->raced->row.ratio.low > kAsGood);
   constexpr double kOneClockMhz = 1000;
   const auto own = screen_at_clock(there->trial, kOneClockMhz);
   const auto best = screen_at_clock(fastest.trial, kOneClockMhz);

@@ -92,10 +92,6 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
 constexpr std::int64_t kMostConstant = 64 << 10;  // CUDA C++ Programming Guide, all variables
 
-}  // namespace
-
-namespace {
-
 // Another value of a scalar, for a kernel that was written for the one that is stated.
 double redrawn(const CustomArgument& argument, double stated, std::uint64_t seed) {
   Random random(derive_seed(seed, "scalar " + argument.name));

@@ -101,6 +101,28 @@ TEST_CASE("who is far behind by its screen stays away from the finals, but for t
   CHECK(screen_of(finalists.back()) > 1.08 * screen_of(finalists.front()));
 }
 
+TEST_CASE("what the database names for the shape comes to the finals however slow it is now") {
+  const test::ScratchFolder folder(test::memory_folder());
+  Store store(folder / "a.db", Store::Mode::write);
+  run(store, *device_of(far_apart), 40);
+  const auto key = report::key_of(*store.run(1));
+  const TrialRow pick = report::held_pick(store, key)->trial;
+
+  const auto device = device_of(
+      [](const KernelImage& image) { return 1e7 / static_cast<double>(image.bytes.size()); });
+  QuietListener listener;
+  EvolveOptions options = toy_options(40);
+  options.seed = 9;
+  options.earlier = choose_prior_runs(store, toy(), device->info().name);
+  REQUIRE(options.earlier.front().pick == pick.number);
+  evolve(toy(), *device, *toy_compiler(), store, options, listener, std::atomic<bool>(false));
+  const auto finalists = choose_finalists(toy(), store, 2);
+  const auto again = std::ranges::find(finalists, pick.config_json, &TrialRow::config_json);
+  REQUIRE(again != finalists.end());
+  CHECK(again->screen_time->us.value > 1.5 * finalists.front().screen_time->us.value);
+  CHECK(report::held_pick(store, key)->run.id == 2);  // the race says so
+}
+
 TEST_CASE("the baseline is the first preset, in whatever order it was written") {
   const TuningTask task = test::toy_project(
       {{"{template: toy, BLOCK: 32, WORK: 21, FACTOR: 2, COMPILES: true, NAME: a}",
