@@ -27,10 +27,10 @@ TuningKey key_of(const db::RunRow& run);
 
 // The kernel that a database names for a key: the stable_pick() of its first run that has one, until
 // a later run proves another better. That is a race that says for certain that the pick takes more
-// than kAsGood times the fastest's time; a screen so far behind that it was left out of the finals; or that it failed. A run that
-// did not try it proves nothing, unless times are predicted, which compare without a race. So two
-// tunings of one key name two kernels only where the second one is known to be faster. Nothing where
-// no trial of the key passed.
+// than kAsGood times the fastest's time; a screen so far behind that it was left out of the finals;
+// or that it failed. A run that did not try it proves nothing, unless times are predicted, which
+// compare without a race. So two tunings of one key name two kernels only where the second one is
+// known to be faster. Nothing where no trial of the key passed.
 std::optional<TrialOfRun> held_pick(const db::Store& store, const TuningKey& key);
 
 }  // namespace fa_tune::report
