@@ -22,6 +22,7 @@ check 'a second tuning goes on from the first' contains "$err" 'tunes reduction'
 try "$bench" race first second --device emulator:h100 --out out
 check 'the race tells' equal "$status" 0
 check 'of each key' contains out/races.txt 'second beside first, 1 keys:'
+check 'what the runs alone name is told' equal "$(grep -c 'the runs alone name the same kernel for [01]$' out/races.txt)" 1
 check 'what ties is not named anew' contains out/races.txt ' 0 slower, 0 a tie'
 # The first one's pick is among the second run's trials, whatever the seed asks for.
 pick=$(held first held)
