@@ -42,6 +42,12 @@ std::string StrategySpec::choose(const std::string& option, const std::vector<st
   return found->second;
 }
 
+std::optional<std::string> StrategySpec::text(const std::string& option) {
+  asked_.push_back(option);
+  const auto found = options_.find(option);
+  return found == options_.end() ? std::nullopt : std::optional(found->second);
+}
+
 int StrategySpec::integer(const std::string& option, int fallback, int low, int high) {
   asked_.push_back(option);
   const auto found = options_.find(option);

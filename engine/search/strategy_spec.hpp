@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class StrategySpec {
   const std::string& name() const { return name_; }
   // The option's value, one of `known`, the first being the default. Throws UserError for another.
   std::string choose(const std::string& option, const std::vector<std::string>& known);
+  // Any text; nothing where the option is not given.
+  std::optional<std::string> text(const std::string& option);
   // A whole number in low..high. Throws UserError for what is none.
   int integer(const std::string& option, int fallback, int low, int high);
   // Called when all options were asked for: throws UserError for one that nobody knows, with those

@@ -289,8 +289,8 @@ void add_portfolio(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--candidates", arguments->candidates,
-                   "how many of each shape: the fastest, and the fastest of each other way to "
-                   "divide the work")
+                   "how many of each shape: the fastest of each way to divide the work, blocks of "
+                   "each number of threads in turns")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_option("--also", arguments->shapes,

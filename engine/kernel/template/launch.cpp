@@ -291,12 +291,24 @@ std::vector<std::string> Template::division_parameters() const {
   }
   for (const Step& step : steps_)
     if (step.when) division.push_back(&*step.when);
+  return parameters_behind(division);
+}
+
+std::vector<std::string> Template::block_parameters() const {
+  std::vector<const expression::Expression*> blocks;
+  for (const Kernel* kernel : all_kernels())
+    for (const expression::Expression& size : kernel->block) blocks.push_back(&size);
+  return parameters_behind(blocks);
+}
+
+std::vector<std::string> Template::parameters_behind(
+    const std::vector<const expression::Expression*>& expressions) const {
   std::vector<std::string> parameters = parameters_;
   for (const auto& [name, value] : optional_) parameters.push_back(name);
   std::erase_if(parameters, [&](const std::string& parameter) {
     const std::set<std::string> reached = reached_from(parameter);
     return std::ranges::none_of(
-        division, [&](const expression::Expression* each) { return mentions(*each, reached); });
+        expressions, [&](const expression::Expression* each) { return mentions(*each, reached); });
   });
   return parameters;
 }

@@ -221,6 +221,8 @@ class Template {
   // rest on, themselves or through derived values. Configs with the same values of these scale alike
   // with sizes.
   std::vector<std::string> division_parameters() const;
+  // Those of them that decide how many threads a block has.
+  std::vector<std::string> block_parameters() const;
   // Whether the value of this parameter can reach a kernel: the CUDA text mentions it, or the
   // launch does, itself or through derived values. One that cannot makes equal kernels only.
   bool uses(const std::string& parameter) const;
@@ -241,6 +243,9 @@ class Template {
   std::vector<GeneMoves> moves_;
   // Those of grid, block, cluster, shared memory, maps, workspaces, scalars and conditions.
   std::vector<const expression::Expression*> launch_expressions() const;
+  // Those of its parameters that reach one of these, themselves or through derived values.
+  std::vector<std::string> parameters_behind(
+      const std::vector<const expression::Expression*>& expressions) const;
   // The parameter, and the derived values that rest on it.
   std::set<std::string> reached_from(const std::string& parameter) const;
   struct Argument {

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "engine/search/archive.hpp"
+#include "engine/search/evolve/niches.hpp"
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
 #include "engine/search/evolve/spread.hpp"
@@ -28,6 +29,8 @@ constexpr int kClimb = 4;
 // Proposals of one batch that are looked for in this way; the others take one step.
 constexpr std::size_t kClimbers = 16;
 constexpr int kAttempts = 40;
+// With niches every second proposal is theirs.
+constexpr std::size_t kTurnOfNiches = 2;
 // Random configs drawn for one that is likely to pass.
 constexpr int kDraws = 32;
 // Where others are under way, of this number of random configs the one is tried that is least like
@@ -68,6 +71,7 @@ class Evolve : public Strategy {
       start_.push_back({std::move(genome), "transfer", {}});
       ++trials_before_children_;
     }
+    if (const auto genes = spec.text("niches")) niches_ = Niches(space_, *genes);
     if (information != "free") {
       const bool feasibility = spec.choose("feasibility", {"on", "off"}) == "on";
       surrogate_ = std::make_unique<Surrogate>(space_, earlier, feasibility, task.seed);
@@ -105,7 +109,9 @@ class Evolve : public Strategy {
     const bool passed = told.passed && told.time_us;
     if (surrogate_) surrogate_->tell(genome, passed ? told.time_us : std::nullopt);
     if (!passed) return;
-    population_->tell({told.number, genome, *told.time_us},
+    const Member member{told.number, genome, *told.time_us};
+    niches_.tell(member);
+    population_->tell(member,
                       origin.empty() ? std::vector<std::uint64_t>{} : origin.mapped().parents);
   }
 
@@ -119,6 +125,7 @@ class Evolve : public Strategy {
 
   void claim(const space::Genome& genome) {
     archive_.claim(genome);
+    niches_.take(genome);
     untold_.push_back(genome);
     if (spread_.taken() < kSpreadTrials) spread_.take(genome);
   }
@@ -129,6 +136,8 @@ class Evolve : public Strategy {
       if (!archive_.claimed(candidate.genome)) return candidate;
     }
     if (asked_ >= trials_before_children_ && !archive_.ranked().empty()) {
+      if (!niches_.none() && asked_ % kTurnOfNiches == 0)
+        if (auto child = child_of_niche(pool)) return child;
       auto child = surrogate_ ? most_promising(pool) : free_child();
       // Where next to nothing passes, too little may have passed for a model of times by now. What
       // is near a config that passed is likelier to pass than what is drawn, but every fourth is.
@@ -177,17 +186,77 @@ class Evolve : public Strategy {
     return std::nullopt;
   }
 
+  // Of the niche whose turn it is.
+  std::optional<Candidate> child_of_niche(std::optional<CandidatePool>& pool) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Niches::Niche* niche = niches_.next(archive_.ranked().front().time_us);
+      if (!niche) return std::nullopt;
+      auto child = niche->fastest.empty() ? first_of(*niche)
+                   : surrogate_           ? most_promising_of(*niche, pool)
+                                          : free_child_of(*niche);
+      if (child) return child;
+      niches_.pass(*niche);
+    }
+    return std::nullopt;
+  }
+
+  // As good a config as there is, with the niche's genes.
+  std::optional<Candidate> first_of(const Niches::Niche& niche) {
+    const std::vector<Member>& ranked = archive_.ranked();
+    const Member& like = ranked[std::min(niche.turns, ranked.size() - 1)];
+    Candidate child{space_.nearest(niches_.moved(like.genome, niche), random_), "leap", {}};
+    child.parents = {like.number};
+    if (!niches_.has(niche, child.genome) || archive_.claimed(child.genome)) return std::nullopt;
+    return child;
+  }
+
+  std::optional<Candidate> free_child_of(const Niches::Niche& niche) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Candidate child =
+          operators_.child(random_.below(kOperatorNames.size()), niche.fastest, random_);
+      if (niches_.has(niche, child.genome) && !archive_.claimed(child.genome)) return child;
+    }
+    return std::nullopt;
+  }
+
+  // By what it may gain on the niche's fastest.
+  std::optional<Candidate> most_promising_of(const Niches::Niche& niche,
+                                             std::optional<CandidatePool>& main_pool) {
+    if (!surrogate_->ready()) return std::nullopt;
+    if (!main_pool) begin(main_pool);
+    const double best_us = niche.fastest.front().time_us;
+    CandidatePool pool(*surrogate_, archive_, surrogate_->read(best_us));
+    const auto add = [&](Candidate candidate) {
+      if (niches_.has(niche, candidate.genome)) pool.add(std::move(candidate));
+    };
+    for (const Member& parent : niche.fastest)
+      for (const space::Genome& near : operators_.around(parent.genome, random_))
+        add({near, "mutate", {parent.number}});
+    for (int child = 0; child < kChildrenEach; ++child)
+      for (std::size_t which = 0; which < kOperatorNames.size(); ++which)
+        add(operators_.child(which, niche.fastest, random_));
+    // What the fastest of all have beside the niche's genes.
+    for (const Member& other : population_->parents())
+      add({space_.nearest(niches_.moved(other.genome, niche), random_),
+           "crossover",
+           {niche.fastest.front().number, other.number}});
+    if (pool.empty()) return std::nullopt;
+    return pool.take_best();
+  }
+
+  void begin(std::optional<CandidatePool>& pool) {
+    surrogate_->update();
+    // What is being tried is to teach something else than the next ones.
+    const std::size_t count = std::min(untold_.size(), kMostBelieved);
+    for (const space::Genome& genome : std::views::drop(untold_, untold_.size() - count))
+      surrogate_->times().believe(surrogate_->site(genome));
+    pool.emplace(*surrogate_, archive_, surrogate_->best());
+    fill(*pool);
+  }
+
   std::optional<Candidate> most_promising(std::optional<CandidatePool>& pool) {
     if (!surrogate_->ready()) return std::nullopt;
-    if (!pool) {
-      surrogate_->update();
-      // What is being tried is to teach something else than the next ones.
-      const std::size_t count = std::min(untold_.size(), kMostBelieved);
-      for (const space::Genome& genome : std::views::drop(untold_, untold_.size() - count))
-        surrogate_->times().believe(surrogate_->site(genome));
-      pool.emplace(*surrogate_, archive_);
-      fill(*pool);
-    }
+    if (!pool) begin(pool);
     if (pool->empty()) return std::nullopt;
     for (int step = 0; step < climb_; ++step) {
       const Candidate top = pool->best();
@@ -215,6 +284,7 @@ class Evolve : public Strategy {
   Archive archive_;
   Operators operators_;
   Spread spread_;  // of the first trials
+  Niches niches_;
   Random random_;
   std::unique_ptr<Population> population_;
   std::unique_ptr<Surrogate> surrogate_;  // null: free

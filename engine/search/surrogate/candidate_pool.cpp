@@ -31,9 +31,9 @@ double expected_improvement(double best, double mean, double deviation, int free
 void CandidatePool::rate(std::size_t place) {
   const Entry& entry = entries_[place];
   const GaussianProcess::Posterior& posterior = entry.posterior;
-  const double promise = entry.chance * expected_improvement(surrogate_.best(), posterior.mean,
-                                                             std::sqrt(posterior.variance),
-                                                             surrogate_.times().freedom());
+  const double promise =
+      entry.chance * expected_improvement(best_time_, posterior.mean, std::sqrt(posterior.variance),
+                                          surrogate_.times().freedom());
   standings_[place] = {promise, posterior.projected};
 }
 

@@ -26,9 +26,10 @@ double expected_improvement(double best, double mean, double deviation, int free
 // times the chance that it passes.
 class CandidatePool {
  public:
-  // Both must outlive the pool; the surrogate must not be told anything meanwhile.
-  CandidatePool(Surrogate& surrogate, const Archive& archive)
-      : surrogate_(surrogate), archive_(archive) {}
+  // An improvement is one of `best`, a log time as the surrogate reads it. Both must outlive the
+  // pool; the surrogate must not be told anything meanwhile.
+  CandidatePool(Surrogate& surrogate, const Archive& archive, double best)
+      : surrogate_(surrogate), archive_(archive), best_time_(best) {}
 
   // Does nothing with a config that is in the pool or was tried.
   void add(Candidate candidate);
@@ -59,6 +60,7 @@ class CandidatePool {
 
   Surrogate& surrogate_;
   const Archive& archive_;
+  double best_time_;
   space::GenomeSet known_;
   std::vector<Entry> entries_;
   std::vector<Standing> standings_;  // of the entries

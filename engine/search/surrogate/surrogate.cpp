@@ -62,6 +62,10 @@ void Surrogate::tell(const space::Genome& genome, std::optional<double> time_us)
     ++failed_;
 }
 
+double Surrogate::read(double time_us) const {
+  return times_.reading()(std::log(time_us), times_.lowest());
+}
+
 bool Surrogate::doubtful() const { return feasibility_ && failed_ > 0; }
 
 bool Surrogate::ready() const { return times_.told() >= kFewest; }

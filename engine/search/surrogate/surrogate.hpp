@@ -35,6 +35,8 @@ class Surrogate {
   GaussianProcess& times() { return times_.process(); }
   // The lowest log time told; what an improvement is measured from.
   double best() const { return times_.lowest(); }
+  // A time as the process of times has it.
+  double read(double time_us) const;
 
   // Whether a trial failed so far; if none did, every chance is 1.
   bool doubtful() const;

@@ -49,26 +49,38 @@ std::optional<db::ScreenTime> screen_of(const db::TrialRow& trial, double mhz) {
   return db::ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
 }
 
-// Which configs of a task divide the work alike: theirs are equal.
+// Which configs of a task divide the work alike, or have blocks of as many threads: theirs are equal.
 class Divisions {
  public:
   explicit Divisions(const TuningTask& task) : task_(task) {}
 
-  Constants of(const Config& config) {
-    const kernel::Template& by = task_.template_of(config);
-    const auto [at, fresh] = parameters_.try_emplace(by.name());
-    if (fresh) at->second = by.division_parameters();
-    Constants division{{"template", by.name()}};
-    for (const std::string& parameter : at->second) {
-      const Value* value = config.find(parameter);
-      division.emplace(parameter, value ? *value : by.optional().at(parameter));
-    }
-    return division;
-  }
+  Constants of(const Config& config) { return values(config, names_of(config).division); }
+  Constants block_of(const Config& config) { return values(config, names_of(config).block); }
 
  private:
+  struct Names {
+    std::vector<std::string> division, block;
+  };
+
+  const Names& names_of(const Config& config) {
+    const kernel::Template& by = task_.template_of(config);
+    const auto [at, fresh] = names_.try_emplace(by.name());
+    if (fresh) at->second = {by.division_parameters(), by.block_parameters()};
+    return at->second;
+  }
+
+  Constants values(const Config& config, const std::vector<std::string>& names) const {
+    const kernel::Template& by = task_.template_of(config);
+    Constants values{{"template", by.name()}};
+    for (const std::string& name : names) {
+      const Value* value = config.find(name);
+      values.emplace(name, value ? *value : by.optional().at(name));
+    }
+    return values;
+  }
+
   const TuningTask& task_;
-  std::map<std::string, std::vector<std::string>> parameters_;  // by template
+  std::map<std::string, Names> names_;  // by template
 };
 
 // What several screens say together.
@@ -191,22 +203,43 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
 void PortfolioField::take_candidates(const TuningTask& task,
                                      const std::vector<const db::TrialRow*>& trials,
                                      std::size_t count) {
-  Divisions divisions(task);
-  std::set<Constants> taken;
-  const auto take = [&](const db::TrialRow& trial, bool of_another_division) {
+  const auto take = [&](const db::TrialRow& trial) {
     const Config config = Config::from_json(trial.config_json);
-    if (of_another_division && !taken.insert(divisions.of(config)).second) return;
     if (count == 0 || place_of(config)) return;
     kernels_.push_back({trial.id, config});
     --count;
   };
+  // The fastest of each division, by the threads of a block; both in the order of their fastest.
+  Divisions divisions(task);
+  std::set<Constants> taken;
+  std::vector<Constants> blocks;
+  std::vector<std::deque<const db::TrialRow*>> by_block;
   std::optional<double> best;
   for (const db::TrialRow* trial : trials) {
     const auto screen = screen_of(*trial, task.target.clock_mhz);
-    if (!best && screen) best = screen->us.value;
-    if (screen && screen->us.value <= *best * (1 + kFar)) take(*trial, true);
+    if (!screen) continue;
+    if (!best) best = screen->us.value;
+    const Config config = Config::from_json(trial->config_json);
+    if (screen->us.value > *best * (1 + kFar) || !taken.insert(divisions.of(config)).second)
+      continue;
+    const Constants block = divisions.block_of(config);
+    const auto at = std::ranges::find(blocks, block) - blocks.begin();
+    if (at == std::ssize(blocks)) {
+      blocks.push_back(block);
+      by_block.emplace_back();
+    }
+    by_block[static_cast<std::size_t>(at)].push_back(trial);
   }
-  for (const db::TrialRow* trial : trials) take(*trial, false);
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& those : by_block) {
+      if (those.empty()) continue;
+      take(*those.front());
+      those.pop_front();
+      more = true;
+    }
+  }
+  for (const db::TrialRow* trial : trials) take(*trial);
 }
 
 // What the space of a shape does not allow.

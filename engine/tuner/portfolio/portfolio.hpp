@@ -52,9 +52,10 @@ class PortfolioField {
   static constexpr double kFar = 0.3;
   struct Wishes {
     db::TrialFilter filter = {};  // what to choose from
-    // How many trials of each shape: the fastest, and the fastest of each other way to divide the
-    // work (Template::division_parameters) that is at most `kFar` behind, since kernels that divide
-    // it alike are fast at the same shapes. Where these are too few, the fastest of all others.
+    // How many trials of each shape: the fastest of each way to divide the work
+    // (Template::division_parameters) that is at most `kFar` behind, since kernels that divide it
+    // alike are fast at the same shapes. Blocks of each number of threads have their turns, the
+    // fastest first. Where these are too few, the fastest of all others.
     std::size_t candidates = kCandidates;
     std::vector<std::string> shapes = {};  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;                 // no recorded time counts

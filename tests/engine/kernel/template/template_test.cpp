@@ -350,6 +350,11 @@ TEST_CASE("the parameters that divide the work are those of grid, block, cluster
   CHECK(
       division("{grid: [4], block: [32], tiles: {sets: 1, together: A, of_a_set: 4, steps: B}}") ==
       Names{"B"});
+  const auto block = [](const std::string& launch) {
+    return parsed(manifest("launch: " + launch + "\n", "")).block_parameters();
+  };
+  CHECK(block("{grid: [A], block: [B, 32], cluster: [A]}") == Names{"B"});
+  CHECK(block("{grid: [A, B], block: [32]}") == Names{});
 }
 
 TEST_CASE("every limit has a name, and is found by it") {

@@ -78,7 +78,7 @@ TEST_CASE("the pool gives the most promising one of all, as if each were compute
     surrogate.tell(genome, genome[3] == 6 ? std::nullopt : std::optional(time));
   }
   surrogate.update();
-  CandidatePool pool(surrogate, archive);
+  CandidatePool pool(surrogate, archive, surrogate.best());
   std::vector<Genome> all;
   for (int i = 0; i < 200; ++i) {
     const Genome genome = space.sample_genome(random);

@@ -108,16 +108,19 @@ TEST_CASE(
     return config;
   };
   const Config best = preset(task, "fa2");
-  const Config alike = changed("STAGES", 1), wide = changed("BLOCK_N", 32),
+  const Config alike = changed("STAGES", 2), narrow = changed("BLOCK_N", 32),
+               wide = changed("BLOCK_N", 64), of_other_blocks = changed("WARPS_M", 8),
                far = preset(task, "plain");
   const test::ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);
   const double mhz = task.target.clock_mhz;
   const std::int64_t run = add_measured_run(store);
   add_trial(store, run, 1, far, 200, mhz);
-  add_trial(store, run, 2, wide, 120, mhz);
-  add_trial(store, run, 3, alike, 101, mhz);
-  add_trial(store, run, 4, best, 100, mhz);
+  add_trial(store, run, 2, of_other_blocks, 125, mhz);
+  add_trial(store, run, 3, narrow, 120, mhz);
+  add_trial(store, run, 4, wide, 110, mhz);
+  add_trial(store, run, 5, alike, 101, mhz);
+  add_trial(store, run, 6, best, 100, mhz);
   const auto candidates = [&](std::size_t count) {
     const PortfolioField field(store, {.candidates = count}, test::root());
     std::vector<Config> configs;
@@ -125,9 +128,12 @@ TEST_CASE(
     return configs;
   };
   CHECK(candidates(1) == std::vector{best});
-  CHECK(candidates(2) == std::vector{best, wide});
-  CHECK(candidates(3) == std::vector{best, wide, alike});
-  CHECK(candidates(9) == std::vector{best, wide, alike, far});
+  // Blocks of each number of threads have their turns.
+  CHECK(candidates(2) == std::vector{best, of_other_blocks});
+  CHECK(candidates(3) == std::vector{best, of_other_blocks, wide});
+  CHECK(candidates(4) == std::vector{best, of_other_blocks, wide, narrow});
+  CHECK(candidates(5) == std::vector{best, of_other_blocks, wide, narrow, alike});
+  CHECK(candidates(9) == std::vector{best, of_other_blocks, wide, narrow, alike, far});
 }
 
 TEST_CASE("portfolio: several devices share the shapes, and one that fails ends all") {
