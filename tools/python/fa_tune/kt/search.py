@@ -141,7 +141,7 @@ def _look(
         if verify is not None or observers.outputs:
             outputs = launches.outputs(config, wanted)
             observers.look_at_output(row, expected or [], outputs)
-            if verify is not None and not _asked(verify, expected, outputs, atol, config):
+            if verify is not None and not asked(verify, expected, outputs, atol, config):
                 row["time"] = "RuntimeFailedConfig"
                 if verbose:
                     say(f"verify refused {config}")
@@ -149,7 +149,7 @@ def _look(
         observers.look_at_launches(row, config, launches)
 
 
-def _asked(
+def asked(
     verify: Any, expected: Any, outputs: List[Any], atol: float, config: Mapping[str, Any]
 ) -> bool:
     """With `atol` where the function takes it."""
