@@ -89,7 +89,7 @@ def prepare(request: problem.Request, compiler: Any) -> Code:
     if compiler is not None:
         program = _named(compiler)
     else:
-        program = _nvcc() if is_cuda else _named(os.environ.get("CXX") or "g++")
+        program = _nvcc() if is_cuda else shutil.which(os.environ.get("CXX", "")) or _named("g++")
     options, left = _options(request.options, _is_nvcc(program))
     return Code(request, first, [Path(o) for o in others], program, options, left, is_cuda)
 
@@ -101,9 +101,6 @@ def _is_nvcc(program: str) -> bool:
 def _options(given: Sequence[str], is_nvcc: bool) -> Tuple[List[str], List[str]]:
     """Those that are passed on, and those that are not: nvcc compiles for the GPU that is there,
     since no other one runs the code."""
-    for option in given:
-        if not isinstance(option, str):
-            raise InputError(f"compiler_options: expected texts, not {option!r}")
     if not is_nvcc:
         return ["-fPIC", *given], []
     kept: List[str] = []

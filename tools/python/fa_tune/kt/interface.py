@@ -61,12 +61,12 @@ def _request(
     compiler_options: Optional[Sequence[str]],
     defines: Optional[Mapping[str, Any]],
     quiet: bool,
-    is_host: bool,
+    is_host: bool = False,
 ) -> problem.Request:
     if not isinstance(kernel_name, str) or not kernel_name.strip():
         raise InputError("kernel_name: expected the name of a function of the source")
-    left = [] if is_host else source.options_of(compiler_options)["left"]
-    if left and not quiet:
+    left = source.options_of(compiler_options)["left"]
+    if left and not quiet and not is_host:
         say(f"compiler_options: {', '.join(left)} mean nothing to NVRTC, or not here")
     return problem.Request(
         kernel=kernel_name.strip(),
