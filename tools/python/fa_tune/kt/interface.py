@@ -118,6 +118,7 @@ def tune_kernel(
     objective_higher_is_better: Optional[bool] = None,
     objectives: Any = None,
     seed: Optional[int] = None,
+    parallel_runner: Any = None,
 ) -> Tuple[List[Row], Dict[str, Any]]:
     """Searches for the fastest values of a kernel's parameters.
 
@@ -131,6 +132,9 @@ def tune_kernel(
     began = time.perf_counter()
     is_host = _check_lang(lang, given)
     _refuse("objectives", objectives, "a search has one objective")
+    for name in ("parallel", "parallel_runner"):
+        if given[name] is not None and not isinstance(given[name], int):
+            raise InputError(f"{name}: expected a number, True or False, not {given[name]!r}")
     wanted, higher = results.objective_of(objective, objective_higher_is_better)
     request = _request(
         kernel_name,

@@ -89,7 +89,7 @@ def search(
             say(
                 f"{len(rows) - len(right)} of {len(rows)} configs failed: {execute.reasons(database)}"
             )
-        if verify is not None or observers.outputs or observers.launches:
+        if verify is not None or observers.need_launches:
             with Launches(request, space.arguments, device, database) as launches:
                 expected = None if answer is None else args.answers(answer, space.arguments)
                 _look(launches, expected, verify, atol, observers, right, request.params, verbose)
@@ -147,6 +147,9 @@ def _look(
                     say(f"verify refused {config}")
                 continue
         observers.look_at_launches(row, config, launches)
+    left = [row for row in rows if results.is_right(row)]
+    for each in observers.profilers if left else []:
+        each.profile(left, [{name: row[name] for name in params} for row in left], launches)
 
 
 def asked(
