@@ -3,6 +3,7 @@ nvcc and a libcuda that keep what they are asked."""
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ import numpy
 import fa_tune
 from fa_tune import run_kernel, tune_kernel
 from fa_tune._driver import Driver
-from fa_tune.kt import host_calls, host_code
+from fa_tune.kt import configs, host_calls, host_code
 
 # Its time is |parts - 3| + 1 ms; `way` chooses what goes wrong.
 SUM = """
@@ -127,6 +128,10 @@ class HostCode(Searches):
         self.answer[0] = 2 + 0.5 * self.x
         rows, _ = self.tune(answer=self.answer, iterations=5)
         self.assertEqual(len(rows), 4)
+        counts = "float add(double *y, float *, float, int) { return y[0]++; }"
+        for options in ({}, {"answer": [self.y + (self.x == 0), None, None, None]}):
+            rows, _ = self.tune(counts, iterations=2, **options)
+            self.assertEqual([row["times"] for row in rows], [[2, 3]] * 4)
         seen = []
         self.tune(verify=lambda expected, found: seen.append(found) or True)
         for found in seen:
@@ -202,7 +207,8 @@ class HostCode(Searches):
     def test_files_include_each_other_and_see_the_definitions(self):
         inner = self.folder / "inner"
         inner.mkdir()
-        (inner / "main.cpp").write_text('#include "part.h"\n#include "../beside.h"\n' + SUM.replace("parts", "scale"))
+        included = '#include "part.h"\n#include "../beside.h"\n'
+        (inner / "main.cpp").write_text(included + SUM.replace("parts", "scale"))
         (inner / "part.h").write_text("const int scale = parts * grid_size_x + block_size_y - 1;\n")
         (self.folder / "beside.h").write_text("static_assert(kernel_tuner == 1 && block_size_x == 25 && LEFT == 4);\n")
         given = [str(inner / "main.cpp"), inner / "part.h"]
@@ -239,12 +245,17 @@ class HostCode(Searches):
         order = host_code._order(params, lambda config: config["p0"] < 2, True, 1)
         seen = {tuple(config.values()) for config, _ in zip(order, range(500))}
         self.assertEqual(len(seen), 500)
+        with mock.patch.object(configs, "MOST_CONFIGS", 1), mock.patch.object(host_code, "_MOST_MISSES", 500):
+            order = host_code._order({"a": [1, 2, 3], "b": [1, 2]}, lambda config: config["a"] != 2, True, 1)
+            drawn = list(itertools.islice(order, 9))
+        self.assertEqual(sorted((each["a"], each["b"]) for each in drawn), [(1, 1), (1, 2), (3, 1), (3, 2)])
         small = list(host_code._order({"a": [1, 2, 3]}, lambda config: config["a"] != 2, True, 1))
         self.assertEqual(sorted(config["a"] for config in small), [1, 3])
 
     def test_cache_metrics_objective_and_simulation(self):
         cache = str(self.folder / "kept")
-        more = {"cache": cache, "metrics": {"rate": "10 / time"}, "objective": "rate", "objective_higher_is_better": True}
+        more = {"cache": cache, "metrics": {"rate": "10 / time"}, "objective": "rate"}
+        more["objective_higher_is_better"] = True
         _, env = self.tune(**more)
         self.assertEqual((env["best_config"]["parts"], env["best_config"]["rate"]), (3, 10))
         with mock.patch.object(host_code, "_tried", return_value=iter([])) as tried:
