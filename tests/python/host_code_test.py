@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -76,6 +77,7 @@ exec g++ "$@"
 """
 
 
+@unittest.skipUnless(shutil.which("g++"), "needs g++")
 class Searches(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
