@@ -22,7 +22,7 @@ inline constexpr FileKind kExportedFile = {"an exported kernel", 8 * kMebibyte};
 inline constexpr FileKind kJsonFile = {"a JSON file", 16 * kMebibyte};
 inline constexpr FileKind kProgramFile = {"a kernel's file", 32 * kMebibyte};
 inline constexpr FileKind kTableFile = {"a table", 256 * kMebibyte};  // unpacked too
-inline constexpr FileKind kArrayFile = {"an array", 2048 * kMebibyte};
+inline constexpr FileKind kArrayFile = {"an array", 4096 * kMebibyte};
 
 // The whole file as bytes. Reads regular files alone, symbolic links followed: a pipe or a device
 // has no end. Throws UserError that names the file and what is wrong with it.

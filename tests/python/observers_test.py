@@ -1,11 +1,14 @@
 """What is looked at beside the time: on the emulator, and on a GPU that is not there."""
 
+import ctypes
+import json
 import os
 import sys
 import tempfile
 import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy
 from fake_cuda import FakeCuda
@@ -14,9 +17,10 @@ import fa_tune
 from fa_tune import _run, tune_kernel
 from fa_tune._driver import Driver
 from fa_tune.accuracy import AccuracyObserver, TunablePrecision, error_metric_from_name
-from fa_tune.kt import interface, launches, observe, problem
+from fa_tune.kt import interface, launches, observe, packed_launches, problem, search
 from fa_tune.kt.devices import Device
 from fa_tune.observers import BenchmarkObserver, OutputObserver
+from fa_tune.observers.ncu import NCUObserver
 from fa_tune.observers.nvml import NVMLObserver
 
 os.environ["FA_TUNE_DEVICE"] = "emulator:h100"
@@ -34,6 +38,28 @@ __global__ void scale(const float *x, float *y, float a, int n) {
     int i = blockIdx.x * block_size_x + threadIdx.x;
     if (i < n) y[i] = a * x[i];
 }
+"""
+
+# Answers as Nsight Compute does: a row for each config, the metrics 1,234.5, 2,234.5, ...
+NCU = """
+import json, os, sys
+words, way = sys.argv[1:], os.environ.get("FAKE_NCU_WAY", "")
+open(os.environ["FAKE_NCU_LOG"], "w").write(json.dumps(words))
+metrics = words[words.index("--metrics") + 1].split(",")
+count = json.load(open(words[-2] + "/launches.json"))["configs"]
+print("==PROF== Connected to process 1")
+if way == "unknown": sys.exit("==ERROR== Failed to find metric a.sum")
+if way == "rights": sys.exit("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission")
+if way == "fails": print("==ERROR== so it is"); sys.exit(3)
+if way == "nothing": sys.exit(0)
+heads = [name + "x" for name in metrics] if way == "other" else metrics
+print('"ID","Kernel Name","' + '","'.join(heads) + '"')
+print('"","","' + '","'.join("byte" for _ in metrics) + '"')
+for i in range(1 if way == "short" else count):
+    value = "n/a" if way == "n/a" else f"{i + 1},234.5"
+    print(f'"{i}","scale(float, float)","' + '","'.join(value for _ in metrics) + '"')
+    print("what the program says")
+print("==PROF== Disconnected")
 """
 
 
@@ -219,6 +245,67 @@ class OnGpu(unittest.TestCase):
         self.assertEqual((row["temperature"], row["nvml_energy"]), (61, 0.4))
         self.assertGreater(len(row["power_readings"]), 2)
         self.assertGreater(self.cuda.calls.count("cuLaunchKernelEx"), 4)
+
+    def test_what_is_packed_is_launched_in_its_order_on_fresh_inputs(self):
+        configs = [{"block_size_x": size} for size in (8, 4)]
+        with tempfile.TemporaryDirectory() as folder:
+            with self.launches as held:
+                packed_launches.pack(held, configs, Path(folder))
+            self.assertNotIn("cuLaunchKernelEx", self.cuda.calls)
+            launched = []
+            launch = self.cuda.do_cuLaunchKernelEx
+
+            def watched(config, function, parameters, extra):
+                y = ctypes.cast(parameters[1], ctypes.POINTER(ctypes.c_uint64))[0]
+                before = ctypes.c_float.from_address(y).value
+                launched.append((config._obj.sizes[0], config._obj.sizes[3], before))
+                return launch(config, function, parameters, extra)
+
+            self.cuda.do_cuLaunchKernelEx = watched
+            packed_launches.launch_all(folder, 1)
+        self.assertEqual(launched, [(1, 8, 7), (2, 4, 7)])
+        self.assertEqual(self.cuda.entered, 1)
+
+    def counters(self, metrics, rows=2, **environment):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        program, log = Path(folder.name) / "ncu", Path(folder.name) / "log"
+        program.write_text(f"#!{sys.executable}\n{NCU}")
+        program.chmod(0o755)
+        environment = {"FA_TUNE_NCU": str(program), "FAKE_NCU_LOG": str(log), **environment}
+        with mock.patch.dict(os.environ, environment):
+            watched = observe.Observers([lambda: NCUObserver(metrics)], iterations=7)
+            watched.check(self.device, None)
+            found = [{"block_size_x": 8 - 4 * i, "time": 2.0} for i in range(rows)]
+            with self.launches as held:
+                search._look(held, None, None, 0, watched, found, {"block_size_x": [4, 8]}, False)
+        return found, json.loads(log.read_text())
+
+    def test_counters_come_from_one_run_of_nsight_compute(self):
+        rows, words = self.counters(["dram__bytes.sum", "smsp__inst_executed.sum"])
+        self.assertEqual([row["dram__bytes.sum"] for row in rows], [1234.5, 2234.5])
+        self.assertEqual([row["smsp__inst_executed.sum"] for row in rows], [1234.5, 2234.5])
+        self.assertEqual(words[words.index("--metrics") + 1], "dram__bytes.sum,smsp__inst_executed.sum")
+        self.assertEqual((words[-6], words[-1]), (sys.executable, "1"))
+        self.assertLessEqual({"--csv", "raw", "base", "--clock-control", "--cache-control"}, set(words))
+
+    def test_counters_that_cannot_be_read_are_said(self):
+        for metrics in (None, [], "dram__bytes.sum", ["a,b"], ["a b"]):
+            with self.assertRaisesRegex(fa_tune.InputError, "^observers: NCUObserver expects a list"):
+                NCUObserver(metrics)
+        for how, error, message in [
+            ("unknown", fa_tune.InputError, "Failed to find metric a.sum"),
+            ("rights", fa_tune.MachineError, r"no performance counters \(ERR_NVGPUCTRPERM\)"),
+            ("fails", fa_tune.MachineError, "ends with 3: ==ERROR== so it is"),
+            ("nothing", fa_tune.MachineError, "has profiled nothing"),
+            ("short", fa_tune.MachineError, "has profiled 1 launches of 2"),
+            ("other", fa_tune.InputError, "tells no a.sum"),
+            ("n/a", fa_tune.MachineError, "no number for a.sum: 'n/a'"),
+        ]:
+            with self.assertRaisesRegex(error, f"^observers: .*{message}"):
+                self.counters(["a.sum"], FAKE_NCU_WAY=how)
+        with self.assertRaisesRegex(fa_tune.MachineError, "^observers: .* no program /no/ncu: install it"):
+            self.counters(["a.sum"], FA_TUNE_NCU="/no/ncu")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
     print(lang, strategy, strategy_options, parallel)
     size = arguments[3].item()
     if size < 0: raise RuntimeError("too small")
+    if size == 7: print("failed: nvcc fatal   : Unsupported gpu architecture 'sm_52'")
+    if size == 7: raise OSError("a program failed")
     return [{"block_size_x": 32, "time": 1.0}, {"block_size_x": 512, "time": 2.0}, {"block_size_x": 64, "__error__": 1}], {}
 """
 SEARCHSPACE = """
@@ -38,6 +40,14 @@ for size in SIZES:
     a = numpy.ones(abs(size), numpy.float32)
     tune_kernel("add", source, abs(size), [a * 0, a, a, numpy.int32(size)], {"block_size_x": VALUES}, answer=[2 * a, None, None, None], parallel=True)
 '''
+HOST = """
+import numpy
+from kernel_tuner import tune_kernel
+source = "float f(float *out, float *a, float *b, int n) { *out += n; return (block_size_x == 64 ? 1 : 3) / 4.0f; }"
+zero = numpy.zeros(1, numpy.float32)
+tune_kernel("f", source, 1, [zero, zero, zero, numpy.int32(SIZE)], {"block_size_x": [32, 64, 512]}, lang="C",
+            answer=[zero + SIZE, None, None, None])
+"""
 SLEEP = """
 import subprocess, sys, kernel_tuner
 open("FILE", "a").write("%d\\n" % subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid)
@@ -106,6 +116,20 @@ class Scripts(unittest.TestCase):
         self.assertEqual({row["verdict"] for row in rows[4:]}, {"no search, and both run"})
         self.assertRegex(said["a_whole.kernel_tuner.txt"], r"^\w+ brute_force None False")
         self.assertRegex(said["b_part.kernel_tuner.txt"], r"random_sample {'max_fevals': 5, 'time_limit': 60.0} False")
+
+    def test_host_code_is_called_again_where_configs_differ(self):
+        self.script("a_both", HOST.replace("SIZE", "5"))
+        self.script("b_new", HOST.replace("SIZE", "7"))
+        self.script("c_imports", "import a_both\n")
+        rows, said = self.run_tool("--finals")
+        self.assertEqual(len(rows), 3)
+        for row in (rows[0], rows[2]):
+            own, rival = row["fa_tune"], row["kernel_tuner"]
+            self.assertEqual((own["config"], rival["config"]), ({"block_size_x": 64}, {"block_size_x": 32}))
+            self.assertEqual((own["us"], own["theirs_here_us"], row["verdict"]), (250, 750, "faster"))
+        self.assertEqual(rows[1]["fa_tune"]["us"], 250)
+        self.assertEqual(rows[1]["verdict"], "Kernel Tuner: nvcc fatal   : Unsupported gpu architecture 'sm_52'")
+        self.assertRegex(said["a_both.kernel_tuner.txt"], "^C brute_force")
 
     def test_a_script_that_does_not_end_is_ended_with_all_that_it_began(self):
         pids = self.folder / "pids"

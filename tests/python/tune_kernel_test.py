@@ -93,6 +93,13 @@ class VectorAdd(unittest.TestCase):
         rows, _ = self.tune(answer=self.answer, atol=0.01)
         self.assertEqual(len(rows), 4)
 
+    def test_compilers_are_parallel_in_any_case(self):
+        for given in ({"parallel": True}, {"parallel": 2}, {"parallel_runner": 1024}, {"parallel_runner": None}):
+            self.assertEqual(len(self.tune(**given)[0]), 4)
+        for name in ("parallel", "parallel_runner"):
+            with self.assertRaisesRegex(fa_tune.InputError, f"^{name}: "):
+                self.tune(**{name: "all"})
+
     def test_an_array_may_be_empty_where_no_thread_reads_it(self):
         self.arguments[2] = self.arguments[2][:0]
         read = VECTOR_ADD.replace("b[i]", "(n < 0 ? b[i] : 1)")

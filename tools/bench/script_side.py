@@ -123,6 +123,7 @@ def main():
 
     {"kernel_tuner": with_kernel_tuner, "fa_tune": with_fa_tune}[asked["side"]](asked, record)
     sys.argv = [script]
+    sys.path.insert(0, os.path.dirname(script))  # as for any script: one may import another
     if os.path.basename(script).startswith("test_"):
         import pytest
 

@@ -9,6 +9,8 @@ that of the installed wheel.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import tempfile
 import time
@@ -21,6 +23,7 @@ import numpy  # noqa: E402
 
 import fa_tune  # noqa: E402
 from fa_tune.accuracy import AccuracyObserver  # noqa: E402
+from fa_tune.observers.ncu import NCUObserver  # noqa: E402
 from fa_tune.observers.nvml import NVMLObserver  # noqa: E402
 
 SOURCE = """
@@ -29,6 +32,29 @@ __global__ void scale_add(float *c, const float *a, const float *b, int n) {
         const int i = (blockIdx.x * per + k) * block_size_x + threadIdx.x;
         if (i < n) c[i] = 2.0f * a[i] + b[i];
     }
+}
+"""
+# Its kernel reads and writes the arrays where they are, in the host's memory.
+HOST = """
+#include <cstdio>
+__global__ void scale_add(float *c, const float *a, int n) {
+    const int i = blockIdx.x * block_size_x + threadIdx.x;
+    if (i < n) c[i] = 2.0f * a[i] + c[i];
+}
+float launch(float *c, const float *a, int n) {
+    cudaEvent_t begin, end;
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+    cudaEventRecord(begin);
+    scale_add<<<grid_size_x, block_size_x>>>(c, a, n);
+    cudaEventRecord(end);
+    cudaEventSynchronize(end);
+    float ms = -1;
+    cudaEventElapsedTime(&ms, begin, end);
+    if (const cudaError_t error = cudaGetLastError()) fprintf(stderr, "%s\\n", cudaGetErrorString(error));
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    return ms;
 }
 """
 failures: List[str] = []
@@ -177,6 +203,43 @@ def kernel_tuners_way(device: str) -> None:
     check("run_kernel", lambda: same(after(), expected))
 
 
+def host_code(device: str) -> str:
+    size = 1_000_000
+    a = numpy.random.default_rng(3).standard_normal(size).astype(numpy.float32)
+    rows, env = fa_tune.tune_kernel(
+        "launch",
+        HOST,
+        size,
+        [numpy.ones_like(a), a, numpy.int32(size)],
+        {"block_size_x": [64, 128, 256]},
+        lang="C",
+        compiler_options=["-arch=sm_52"],
+        answer=[2 * a + 1, None, None],
+        device=device,
+        verbose=True,
+    )
+    _true(len(rows) == 3 and env["time_kind"] == "measured")
+    return f"{env['best_config']['time']:.4f} ms, {env['device_name']}"
+
+
+def counters(device: str) -> str:
+    a = numpy.ones(1_000_000, numpy.float32)
+    rows, _ = fa_tune.tune_kernel(
+        "scale_add",
+        SOURCE,
+        a.size,
+        [a * 0, a, a, numpy.int32(a.size)],
+        {"block_size_x": [128, 256], "per": [1]},
+        strategy_options={"finals": False},
+        observers=[NCUObserver(["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"])],
+        device=device,
+        quiet=True,
+    )
+    counted = [row["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] for row in rows]
+    _true(counted == [a.size, a.size])
+    return f"{counted[0]:.0f} instructions"
+
+
 def main() -> int:
     device = sys.argv[1] if len(sys.argv) > 1 else "cuda:0"
     try:
@@ -187,6 +250,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         check("searches", lambda: winners(Path(name), device))
     kernel_tuners_way(device)
+    check("host code", lambda: host_code(device))
+    if shutil.which("ncu") or os.environ.get("FA_TUNE_NCU"):
+        check("counters of each config", lambda: counters(device))
+    else:
+        print("        no Nsight Compute here")
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0
 

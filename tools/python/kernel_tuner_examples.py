@@ -29,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 SMALL: Dict[str, List[Tuple[str, str]]] = {
     "": [(r"\b(8|1|10)_?000_?000_?0?\b", "10000"), (r"\b80000000\b", "10000")],
     "reduction": [(r"\b800000000\b", "100000")],
+    "pnpoly": [(r"\b2e7\b", "2e4")],
     "convolution": [(r"\b4096\b", "128")],
     "sepconv": [(r"\b4096\b", "128")],
     "matmul": [(r"\b4096\b", "256"), (r"\(512, 512\)", "(256, 256)")],
@@ -82,11 +83,10 @@ def run(script: Path, source: Path, arguments: argparse.Namespace) -> Tuple[str,
     """The outcome, what it says, and how long it took."""
     work = source.parent / script.stem
     work.mkdir()
-    for file in script.parent.glob("*.cu"):
-        text = file.read_text(encoding="utf-8")
-        (work / file.name).write_text(text if arguments.full else shrunk(text, script.stem))
-    text = changed(script.read_text(encoding="utf-8"))
-    (work / script.name).write_text(text if arguments.full else shrunk(text, script.stem))
+    for file in [*script.parent.glob("*.cu"), *script.parent.glob("*.py")]:
+        text = changed(file.read_text(encoding="utf-8"))
+        small = shrunk(shrunk(text, file.stem), script.stem)
+        (work / file.name).write_text(text if arguments.full else small)
     environment = {**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}"}
     if arguments.fevals:
         environment["FA_TUNE_MAX_FEVALS"] = str(arguments.fevals)

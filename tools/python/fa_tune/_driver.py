@@ -10,6 +10,7 @@ from typing import Any, Dict, Optional, Tuple
 from .errors import MachineError
 
 _CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+_PORTABLE, _DEVICE_MAPPED = 1, 2  # CU_MEMHOSTREGISTER_...
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
 
 
@@ -98,6 +99,11 @@ class Driver:
 
     def free(self, address: int) -> None:
         self.call("cuMemFree_v2", ctypes.c_uint64(address))
+
+    def register_host(self, address: int, size: int) -> None:
+        """Lets kernels use memory of the host's, at the address that it has there."""
+        flags = _PORTABLE | _DEVICE_MAPPED
+        self.call("cuMemHostRegister_v2", ctypes.c_void_p(address), ctypes.c_size_t(size), flags)
 
     def to_device(self, address: int, source: int, size: int) -> None:
         self.call(

@@ -50,7 +50,8 @@ class Line:
         self._width = 0
 
 
-def _teller(progress: Progress) -> Callable[[str], None]:
+def teller(progress: Progress) -> Callable[[str], None]:
+    """Where lines of progress go. None: to a terminal or a notebook, and else nowhere."""
     if callable(progress):
         return progress
     wanted = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
@@ -92,7 +93,7 @@ def run(
     """
     binary = _program.program()
     words = [str(binary), *(os.fspath(word) for word in arguments)]
-    tell = _teller(progress)
+    tell = teller(progress)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         # In a session of its own, so that a terminal's Ctrl-C reaches it once, by us: the second
         # one would kill it.

@@ -6,12 +6,24 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import InputError
-from . import configs, devices, execute, observe, precision, problem, results, source, strategies
+from . import (
+    configs,
+    devices,
+    execute,
+    host_checks,
+    host_code,
+    observe,
+    precision,
+    problem,
+    results,
+)
+from . import source, strategies
 from .launch import Geometry
 from .results import Row
 from .search import say, search, simulated
 
-_LANGUAGES = ("CUDA", "CUPY", "NVCUDA")
+_KERNELS = ("CUDA", "CUPY", "NVCUDA")
+_HOST = ("C", "C++")
 
 
 def _refuse(name: str, given: Any, why: str) -> None:
@@ -19,12 +31,21 @@ def _refuse(name: str, given: Any, why: str) -> None:
         raise InputError(f"{name}: {why}")
 
 
-def _check_lang(lang: Optional[str]) -> None:
-    if lang is not None and str(lang).upper() not in _LANGUAGES:
+def _check_lang(lang: Optional[str], given: Mapping[str, Any]) -> bool:
+    """Whether host code is meant. Refuses the arguments that it, or a kernel, cannot have."""
+    named = "CUDA" if lang is None else str(lang).upper()
+    if named not in (*_KERNELS, *_HOST):
         raise InputError(
-            f"lang: {lang!r} is not tuned here, only kernels in CUDA C++; host code and other "
-            f"languages are Kernel Tuner's"
+            f"lang: {lang!r} is not tuned here, only kernels in CUDA C++ and host code in C and C++"
         )
+    _refuse("texmem_args", given["texmem_args"], "there are no textures: take a pointer, and __ldg")
+    if named in _KERNELS:
+        _refuse("compiler", given["compiler"], "kernels are compiled by NVRTC; host code has one")
+        return False
+    for name in ("smem_args", "cmem_args"):
+        _refuse(name, given[name], "are a kernel's, and host code launches its own")
+    _refuse("observers", given.get("observers"), "watch kernels; host code returns its own time")
+    return True
 
 
 def _request(
@@ -40,11 +61,12 @@ def _request(
     compiler_options: Optional[Sequence[str]],
     defines: Optional[Mapping[str, Any]],
     quiet: bool,
+    is_host: bool = False,
 ) -> problem.Request:
     if not isinstance(kernel_name, str) or not kernel_name.strip():
-        raise InputError("kernel_name: expected the name of a __global__ function")
+        raise InputError("kernel_name: expected the name of a function of the source")
     left = source.options_of(compiler_options)["left"]
-    if left and not quiet:
+    if left and not quiet and not is_host:
         say(f"compiler_options: {', '.join(left)} mean nothing to NVRTC, or not here")
     return problem.Request(
         kernel=kernel_name.strip(),
@@ -96,6 +118,7 @@ def tune_kernel(
     objective_higher_is_better: Optional[bool] = None,
     objectives: Any = None,
     seed: Optional[int] = None,
+    parallel_runner: Any = None,
 ) -> Tuple[List[Row], Dict[str, Any]]:
     """Searches for the fastest values of a kernel's parameters.
 
@@ -107,11 +130,12 @@ def tune_kernel(
     if key is not None:
         return precision.tune(key, tune_kernel, given)
     began = time.perf_counter()
-    _check_lang(lang)
-    _refuse("texmem_args", texmem_args, "there are no textures: take a pointer, and read by __ldg")
+    is_host = _check_lang(lang, given)
     _refuse("objectives", objectives, "a search has one objective")
-    _refuse("compiler", compiler, "kernels are compiled by NVRTC")
-    wanted, higher = _objective(objective, objective_higher_is_better)
+    for name in ("parallel", "parallel_runner"):
+        if given[name] is not None and not isinstance(given[name], int):
+            raise InputError(f"{name}: expected a number, True or False, not {given[name]!r}")
+    wanted, higher = results.objective_of(objective, objective_higher_is_better)
     request = _request(
         kernel_name,
         kernel_source,
@@ -125,23 +149,39 @@ def tune_kernel(
         compiler_options,
         defines,
         quiet,
+        is_host,
     )
     limits = [configs.restriction(e, request.params) for e in _restrictions(restrictions)]
-    plan = strategies.plan(strategy, strategy_options)
+    plan = strategies.plan(strategy, strategy_options, drawn=is_host)
     watchers = observe.Observers(observers, iterations)
     path = results.path_of_cache(cache) if cache else None
     cached = results.load_cache(path, request.kernel, request.params) if path else []
     passes = configs.passes(limits)
     known = [row for row in cached if passes(row)]
+    kind = "measured"
+    if plan.note and not quiet and not simulation_mode:
+        say(plan.note)
     if simulation_mode:
-        rows = simulated(path, known, plan, seed)
-        chosen = devices.Device("simulation", "")
-        title = "simulation"
+        rows, title = simulated(path, known, plan, seed), "simulation"
+    elif is_host:
+        checks = host_checks.Checks(answer, verify, atol, request.arguments)
+        fresh, title = host_code.search(
+            request,
+            compiler,
+            limits,
+            plan,
+            device,
+            known,
+            checks,
+            iterations,
+            seed,
+            verbose,
+            quiet,
+        )
     else:
         chosen = devices.choose(device, quiet)
         watchers.check(chosen, answer)
-        if plan.note and not quiet:
-            say(plan.note)
+        kind = "predicted" if chosen.is_emulator else kind
         fresh, title = search(
             request,
             limits,
@@ -156,6 +196,7 @@ def tune_kernel(
             quiet,
             watchers,
         )
+    if not simulation_mode:
         rows = known + fresh
         cached += fresh
     right = [row for row in rows if results.is_right(row)]
@@ -163,13 +204,13 @@ def tune_kernel(
     if path is not None and not simulation_mode:
         size = problem_size if not callable(problem_size) else "function"
         results.write_cache(
-            path, title, request.kernel, _plain(size), request.params, wanted, cached
+            path, title, request.kernel, results.plain(size), request.params, wanted, cached
         )
     env: Dict[str, Any] = {
         "device_name": title,
         "iterations": iterations,
         "compiler_options": list(compiler_options or []),
-        "time_kind": "predicted" if chosen.is_emulator else "measured",
+        "time_kind": kind,
     }
     for name in results.TIMINGS:
         env[f"total_{name}"] = sum(float(row.get(name) or 0) for row in rows)
@@ -177,29 +218,8 @@ def tune_kernel(
         env["best_config"] = results.best_of(right, wanted, higher)
     env["overhead_time"] = 1000 * (time.perf_counter() - began)
     if not quiet:
-        _report(right, request.params, wanted, env, metrics)
+        results.report(right, request.params, wanted, env, metrics)
     return right, env
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        return value.item()
-    if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
-    return value
-
-
-def _objective(objective: Any, higher: Optional[bool]) -> Tuple[str, bool]:
-    if isinstance(objective, (list, tuple)):
-        if len(objective) != 1:
-            raise InputError("objective: a search has one objective")
-        objective = objective[0]
-        higher = higher[0] if isinstance(higher, (list, tuple)) else higher
-    known_higher = {"GFLOP/s": True, "TFLOP/s": True, "GB/s": True, "TB/s": True, "GFLOPS/W": True}
-    wanted = "time" if objective is None else str(objective)
-    if higher is None and wanted not in ("time", *known_higher):
-        raise InputError("objective_higher_is_better: say which way is better for " + wanted)
-    return wanted, known_higher.get(wanted, False) if higher is None else bool(higher)
 
 
 def _restrictions(given: Any) -> List[Any]:
@@ -213,26 +233,6 @@ def _restrictions(given: Any) -> List[Any]:
         raise InputError(
             "restrictions: expected a function, or a list of texts and functions"
         ) from None
-
-
-def _report(
-    rows: Sequence[Row],
-    params: configs.Params,
-    objective: str,
-    env: Mapping[str, Any],
-    metrics: Optional[Mapping[str, Any]],
-) -> None:
-    if not rows:
-        print("no results to report")
-        return
-    best = env["best_config"]
-    kind = " (predicted)" if env["time_kind"] == "predicted" else ""
-    shown = [f"{name}={best[name]}" for name in params if name in best]
-    for name in dict.fromkeys([objective, "time", *(metrics or {})]):
-        unit = " ms" if name == "time" else ""
-        value = best[name]
-        shown.append(f"{name}={value:.6g}{unit}" if isinstance(value, float) else f"{name}={value}")
-    print(f"best of {len(rows)} by {objective}{kind}: {', '.join(shown)}")
 
 
 def run_kernel(
@@ -258,9 +258,8 @@ def run_kernel(
     log: Any = None,
 ) -> List[Any]:
     """Runs one config once; returns all arguments as they are afterwards, arrays being new ones."""
-    _check_lang(lang)
-    _refuse("texmem_args", texmem_args, "there are no textures: take a pointer, and read by __ldg")
-    _refuse("compiler", compiler, "kernels are compiled by NVRTC")
+    given = dict(locals())
+    is_host = _check_lang(lang, given)
     request = _request(
         kernel_name,
         kernel_source,
@@ -274,6 +273,9 @@ def run_kernel(
         compiler_options,
         defines,
         quiet,
+        is_host,
     )
     config = {name: values[0] for name, values in request.params.items()}
+    if is_host:
+        return host_code.run(request, compiler, config, device, quiet)
     return execute.run(request, config, devices.choose(device, quiet))

@@ -19,7 +19,7 @@ from . import execute, problem
 from .devices import Device
 
 
-class _Buffer:
+class Buffer:
     """Device memory with the contents of a host array, as CuPy's arrays show theirs."""
 
     def __init__(self, driver: Driver, number: int, host: Any) -> None:
@@ -63,7 +63,7 @@ class Launches:
         self._database = database
         self._trials = _trials(database, list(request.params))
         self.arrays = [each.is_array for each in arguments]
-        self._there: Dict[str, _Buffer] = {}
+        self._there: Dict[str, Buffer] = {}
         self._trial = 0
         self._kernel: Any = None
 
@@ -98,11 +98,23 @@ class Launches:
         trial = self._trials[execute.key_of(config, self._request.params)]
         if trial != self._trial:
             with tempfile.TemporaryDirectory(prefix="fa-tune-") as name:
-                module = Path(name) / "kernel.py"
-                self._export("torch", trial, module)
+                module = self.write_module(config, Path(name) / "kernel.py")
                 self._trial, self._kernel = trial, winner.compiled(module)
         self._fill()
         self.again()
+
+    def write_module(self, config: Mapping[str, Any], file: Path) -> Path:
+        """A config's machine code, as `winner.compiled` reads it."""
+        self._export("torch", self._trials[execute.key_of(config, self._request.params)], file)
+        return file
+
+    def inputs(self) -> Dict[str, Any]:
+        """What a launch begins with: every array by the name that kernels know it by."""
+        held = {each.name: each.value for each in self._arguments if each.is_array}
+        for name, value in self._request.constants.items():
+            held[name] = args.on_host(value, "cmem_args")
+        held[args.KEPT] = numpy.zeros(1, numpy.int32)
+        return {n: numpy.ascontiguousarray(each).reshape(-1) for n, each in held.items()}
 
     def again(self) -> None:
         """Launches the same once more, on what it left."""
@@ -122,21 +134,12 @@ class Launches:
     def _fill(self) -> None:
         driver, number = Driver.get(), int(self.device.name.split(":")[1])
         driver.enter(number)
-        for each in self._arguments:
-            if not each.is_array:
-                continue
-            if each.name not in self._there:
-                host = numpy.ascontiguousarray(each.value).reshape(-1)
-                self._there[each.name] = _Buffer(driver, number, host)
-            elif each.written:
-                self._there[each.name].fill()
-        constants = {
-            name: numpy.ascontiguousarray(args.on_host(value, "cmem_args")).reshape(-1)
-            for name, value in self._request.constants.items()
-        }
-        for name, value in {**constants, args.KEPT: numpy.zeros(1, numpy.int32)}.items():
-            if name not in self._there:
-                self._there[name] = _Buffer(driver, number, value)
+        written = {each.name for each in self._arguments if each.written}
+        if not self._there:
+            self._there = {n: Buffer(driver, number, each) for n, each in self.inputs().items()}
+            return
+        for name in written & set(self._there):
+            self._there[name].fill()
 
     def _emulate(self, trial: int) -> Dict[str, Any]:
         if self._request.constants:

@@ -54,6 +54,20 @@ class OutputObserver(BenchmarkObserver):
         raise NotImplementedError
 
 
+class ProfilingObserver(BenchmarkObserver):
+    """Looks at all configs together, when the search is over."""
+
+    def require(self) -> None:
+        """Before the search. Raises MachineError where it lacks something."""
+
+    def profile(self, rows: Sequence[Row], configs: Sequence[Any], launches: Launches) -> None:
+        """Adds what it sees of each config to its row."""
+        raise NotImplementedError
+
+    def get_results(self) -> Dict[str, Any]:
+        return {}
+
+
 class RegisterObserver(BenchmarkObserver):
     """Adds `num_regs`, the registers of a thread, to each row."""
 
@@ -73,6 +87,7 @@ class Observers:
         self.registers = False
         self.outputs: List[Any] = []
         self.launches: List[Any] = []
+        self.profilers: List[ProfilingObserver] = []
         for each in given or []:
             if callable(each) and not hasattr(each, "get_results"):
                 each = each()
@@ -80,6 +95,8 @@ class Observers:
                 self.registers = True
             elif not hasattr(each, "get_results"):
                 raise InputError(f"observers: a {type(each).__name__} has no get_results")
+            elif isinstance(each, ProfilingObserver):
+                self.profilers.append(each)
             elif hasattr(each, "process_output"):
                 self.outputs.append(each)
             else:
@@ -89,9 +106,19 @@ class Observers:
         if self.outputs and answer is None:
             names = type(self.outputs[0]).__name__
             raise InputError(f"observers: a {names} compares with `answer`, and there is none")
-        if self.launches and device.is_emulator:
-            name = type(self.launches[0]).__name__
-            raise InputError(f"observers: a {name} watches a GPU, and kernels run in the emulator")
+        for each in [*self.launches, *self.profilers]:
+            if device.is_emulator:
+                name = type(each).__name__
+                raise InputError(
+                    f"observers: {name} watches a GPU, and kernels run in the emulator"
+                )
+        for profiler in self.profilers:
+            profiler.require()
+
+    @property
+    def need_launches(self) -> bool:
+        """Whether one of them needs configs to run again after the search."""
+        return bool(self.outputs or self.launches or self.profilers)
 
     def look_at_output(self, row: Row, answer: Sequence[Any], output: Sequence[Any]) -> None:
         for each in self.outputs:

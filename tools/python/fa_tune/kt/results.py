@@ -132,3 +132,46 @@ def best_of(rows: Sequence[Row], objective: str, higher: bool) -> Row:
         if not isinstance(row.get(objective), (int, float)):
             raise InputError(f"objective: {objective!r} is no number of each row: {', '.join(row)}")
     return chosen(rows, key=lambda row: float(row[objective]))
+
+
+def plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, (tuple, list)):
+        return [plain(each) for each in value]
+    return value
+
+
+def objective_of(objective: Any, higher: Optional[bool]) -> Tuple[str, bool]:
+    """The number that rows are compared by, and whether more of it is better."""
+    if isinstance(objective, (list, tuple)):
+        if len(objective) != 1:
+            raise InputError("objective: a search has one objective")
+        objective = objective[0]
+        higher = higher[0] if isinstance(higher, (list, tuple)) else higher
+    known_higher = {"GFLOP/s": True, "TFLOP/s": True, "GB/s": True, "TB/s": True, "GFLOPS/W": True}
+    wanted = "time" if objective is None else str(objective)
+    if higher is None and wanted not in ("time", *known_higher):
+        raise InputError("objective_higher_is_better: say which way is better for " + wanted)
+    return wanted, known_higher.get(wanted, False) if higher is None else bool(higher)
+
+
+def report(
+    rows: Sequence[Row],
+    params: configs.Params,
+    objective: str,
+    env: Mapping[str, Any],
+    metrics: Optional[Mapping[str, Any]],
+) -> None:
+    """Prints the best row in a line."""
+    if not rows:
+        print("no results to report")
+        return
+    best = env["best_config"]
+    kind = " (predicted)" if env["time_kind"] == "predicted" else ""
+    shown = [f"{name}={best[name]}" for name in params if name in best]
+    for name in dict.fromkeys([objective, "time", *(metrics or {})]):
+        unit = " ms" if name == "time" else ""
+        value = best[name]
+        shown.append(f"{name}={value:.6g}{unit}" if isinstance(value, float) else f"{name}={value}")
+    print(f"best of {len(rows)} by {objective}{kind}: {', '.join(shown)}")

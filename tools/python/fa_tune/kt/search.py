@@ -89,7 +89,7 @@ def search(
             say(
                 f"{len(rows) - len(right)} of {len(rows)} configs failed: {execute.reasons(database)}"
             )
-        if verify is not None or observers.outputs or observers.launches:
+        if verify is not None or observers.need_launches:
             with Launches(request, space.arguments, device, database) as launches:
                 expected = None if answer is None else args.answers(answer, space.arguments)
                 _look(launches, expected, verify, atol, observers, right, request.params, verbose)
@@ -141,15 +141,18 @@ def _look(
         if verify is not None or observers.outputs:
             outputs = launches.outputs(config, wanted)
             observers.look_at_output(row, expected or [], outputs)
-            if verify is not None and not _asked(verify, expected, outputs, atol, config):
+            if verify is not None and not asked(verify, expected, outputs, atol, config):
                 row["time"] = "RuntimeFailedConfig"
                 if verbose:
                     say(f"verify refused {config}")
                 continue
         observers.look_at_launches(row, config, launches)
+    left = [row for row in rows if results.is_right(row)]
+    for each in observers.profilers if left else []:
+        each.profile(left, [{name: row[name] for name in params} for row in left], launches)
 
 
-def _asked(
+def asked(
     verify: Any, expected: Any, outputs: List[Any], atol: float, config: Mapping[str, Any]
 ) -> bool:
     """With `atol` where the function takes it."""

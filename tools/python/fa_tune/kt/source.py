@@ -21,6 +21,15 @@ class Parameter(NamedTuple):
 class Source(NamedTuple):
     text: str
     files: Mapping[str, str]  # what it includes, by the name that it has there
+    file: Optional[Path] = None  # that it was read from
+
+    @property
+    def folder(self) -> Path:
+        return self.file.parent if self.file else Path(".")
+
+    @property
+    def suffix(self) -> str:
+        return self.file.suffix if self.file else ""
 
 
 def _looks_like_file(text: str) -> bool:
@@ -38,6 +47,7 @@ def read(given: Any, config: Optional[Mapping[str, Any]], options: Sequence[str]
             )
         given = given[0]
     folders = [Path(o[2:]) for o in options if o.startswith("-I") and len(o) > 2]
+    file: Optional[Path] = None
     if callable(given) and not isinstance(given, Path):
         try:
             text = given(dict(config or {}))
@@ -45,20 +55,20 @@ def read(given: Any, config: Optional[Mapping[str, Any]], options: Sequence[str]
             raise InputError(f"kernel_source: the function failed: {error!r}") from error
         if not isinstance(text, str):
             raise InputError(f"kernel_source: the function gave {type(text).__name__}, not a text")
-        folder = Path(".")
         if _looks_like_file(text):
             return read(text, config, options)
     elif isinstance(given, Path) or (isinstance(given, str) and _looks_like_file(given)):
-        folder = Path(given).parent
+        file = Path(given)
         try:
-            text = Path(given).read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise InputError(f"kernel_source: {error}") from None
     elif isinstance(given, str):
-        text, folder = given, Path(".")
+        text = given
     else:
         raise InputError(f"kernel_source: expected a text, a file or a function, not {given!r}")
-    return Source(text, _included(text, [folder, *folders]))
+    made = Source(text, {}, file)
+    return made._replace(files=_included(text, [made.folder, *folders]))
 
 
 def _included(text: str, folders: Sequence[Path]) -> Dict[str, str]:

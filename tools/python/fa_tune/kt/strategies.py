@@ -61,7 +61,8 @@ def known() -> Tuple[str, ...]:
     return tuple(dict.fromkeys([*_SAME, *_OWN, *_OURS]))
 
 
-def plan(strategy: Any, options: Optional[Mapping[str, Any]]) -> Plan:
+def plan(strategy: Any, options: Optional[Mapping[str, Any]], drawn: bool = False) -> Plan:
+    """`drawn`: where only random draws can take the place of a strategy."""
     given = strategy.name if isinstance(strategy, Strategy) else strategy
     if given is None:
         given = "brute_force"
@@ -82,7 +83,10 @@ def plan(strategy: Any, options: Optional[Mapping[str, Any]]) -> Plan:
     left.pop("searchspace_construction_options", None)
     notes = []
     ours = _SAME.get(name, name if name in _OURS else "evolve")
-    if name in _OWN:
+    if drawn and ours not in ("exhaustive", "random"):
+        ours = "random"
+        notes.append(f"strategy: of host code configs are drawn at random, not by {name}")
+    elif name in _OWN:
         notes.append(f"strategy: {name} is not here; the program's own, evolve, takes its place")
     if left:
         notes.append(f"strategy_options: {', '.join(map(str, left))} mean nothing here")
