@@ -98,9 +98,15 @@ def winners(folder: Path, device: str) -> None:
         print("        no PyTorch here")
     else:
         on_gpu = torch.from_numpy(x).cuda()
-        check("a winner takes PyTorch", lambda: same(kernel(on_gpu).float().cpu().numpy(), expected, 2e-3))
+        check(
+            "a winner takes PyTorch",
+            lambda: same(kernel(on_gpu).float().cpu().numpy(), expected, 2e-3),
+        )
         check("on PyTorch's stream", lambda: _streams(torch, kernel, on_gpu, expected))
-        check("it is as fast as measured", lambda: _speed(torch, kernel, on_gpu, search.best.time.median))
+        check(
+            "it is as fast as measured",
+            lambda: _speed(torch, kernel, on_gpu, search.best.time.median),
+        )
         check("a wrong dtype is refused", lambda: _refused(lambda: kernel(on_gpu.float())))
     try:
         import cupy
@@ -108,7 +114,8 @@ def winners(folder: Path, device: str) -> None:
         print("        no CuPy here")
     else:
         check(
-            "a winner takes CuPy", lambda: same(kernel(cupy.asarray(x)).get().astype(float), expected, 2e-3)
+            "a winner takes CuPy",
+            lambda: same(kernel(cupy.asarray(x)).get().astype(float), expected, 2e-3),
         )
 
 
@@ -168,7 +175,9 @@ def kernel_tuners_way(device: str) -> None:
     expected = 2 * a + b
 
     def tuned() -> str:
-        rows, env = fa_tune.tune_kernel(*given, params, answer=[expected, None, None, None], **options)
+        rows, env = fa_tune.tune_kernel(
+            *given, params, answer=[expected, None, None, None], **options
+        )
         _true(len(rows) == 12 and env["time_kind"] == "measured")
         return f"{env['best_config']['time']:.5f} ms, {env['device_name']}"
 
@@ -199,7 +208,9 @@ def kernel_tuners_way(device: str) -> None:
     check("tune_kernel", tuned)
     check("tune_kernel with observers", observed)
     check("tune_kernel with verify", checked)
-    after = lambda: fa_tune.run_kernel(*given, {"block_size_x": 128, "per": 2}, **options)[0]  # noqa: E731
+    after = lambda: fa_tune.run_kernel(*given, {"block_size_x": 128, "per": 2}, **options)[
+        0
+    ]  # noqa: E731
     check("run_kernel", lambda: same(after(), expected))
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 import numpy
 
@@ -58,7 +59,8 @@ class Array:
         return int(self.array.itemsize)
 
 
-class _Device(NamedTuple):
+@dataclass(frozen=True)
+class _Device:
     """What kernels ask of a device before they are launched."""
 
     type: str = "cpu"
@@ -122,7 +124,9 @@ def _torch_memory(tensor: Any) -> Memory:
     storage = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
     size = tensor.element_size()
     content = storage.cpu().numpy()[: storage.numel() // size * size]
-    kind = f"f{size}" if tensor.is_floating_point() and tensor.dtype != torch.bfloat16 else f"i{size}"
+    kind = (
+        f"f{size}" if tensor.is_floating_point() and tensor.dtype != torch.bfloat16 else f"i{size}"
+    )
     content = content.view(kind if size > 1 else "u1").copy()
 
     def give_back(left: Any) -> None:
@@ -245,7 +249,11 @@ class _Arguments:
 
     def stored_addresses(self, buffer: str, memory: Memory) -> None:
         content = memory.content
-        if content.dtype.kind not in "iu" or content.itemsize != 8 or buffer in self.launch.addresses:
+        if (
+            content.dtype.kind not in "iu"
+            or content.itemsize != 8
+            or buffer in self.launch.addresses
+        ):
             return
         found = []
         for i, value in enumerate(content.tolist()):

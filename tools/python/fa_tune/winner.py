@@ -96,7 +96,9 @@ def compiled(module: Union[str, Path]) -> CompiledKernel:
             f"{module}: is of several kernels, which compile() does not take so far; the file is a module for PyTorch"
         )
     step = call["steps"][0]
-    return CompiledKernel(step["entry"], gzip.decompress(base64.b64decode(kernel["code"])), {**call, **step})
+    return CompiledKernel(
+        step["entry"], gzip.decompress(base64.b64decode(kernel["code"])), {**call, **step}
+    )
 
 
 def tables_of(text: str) -> Dict[str, List[Dict[str, Any]]]:
