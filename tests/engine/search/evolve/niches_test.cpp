@@ -140,9 +140,25 @@ TEST_CASE("evolve: with niches a search ends with a good config of each kind") {
   CHECK(best < 104);
 }
 
-TEST_CASE("evolve: niches keep what a search promises without models too") {
-  const Kinds found = found_by("evolve:niches=KIND,information=free", 1, 120);
-  CHECK(found.trials.at(2) > 10);
+TEST_CASE("evolve: niches keep what a search promises, without models too") {
+  const Space space = of_kinds();
+  for (const std::string name : {"evolve:niches=KIND+A", "evolve:niches=KIND,information=free"}) {
+    std::vector<Config> asked[2];
+    for (auto& those : asked) {
+      const auto strategy = make_strategy(name, {.space = space, .seed = 7});
+      while (those.size() < 160)
+        for (const Proposal& proposal : strategy->ask(8)) {
+          REQUIRE_FALSE(space.why_invalid(proposal.config));
+          CHECK(std::ranges::find(those, proposal.config) == those.end());
+          those.push_back(proposal.config);
+          const bool passed = those.size() % 5 != 0;
+          strategy->tell({those.size(), proposal.config, passed,
+                          passed ? std::optional(us_of_kind(proposal.config)) : std::nullopt, 1});
+        }
+    }
+    CHECK(asked[0] == asked[1]);
+  }
+  CHECK(found_by("evolve:niches=KIND,information=free", 1, 120).trials.at(2) > 10);
 }
 
 }  // namespace fa_tune::test

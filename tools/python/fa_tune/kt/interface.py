@@ -38,7 +38,7 @@ def _check_lang(lang: Optional[str], given: Mapping[str, Any]) -> bool:
         raise InputError(
             f"lang: {lang!r} is not tuned here, only kernels in CUDA C++ and host code in C and C++"
         )
-    _refuse("texmem_args", given["texmem_args"], "there are no textures: take a pointer, and __ldg")
+    _refuse("texmem_args", given["texmem_args"], "there are no textures: take a pointer, read by __ldg")
     if named in _KERNELS:
         _refuse("compiler", given["compiler"], "kernels are compiled by NVRTC; host code has one")
         return False
