@@ -154,7 +154,7 @@ FORMS = {
     "link to itself": Made(lambda path: os.symlink(os.path.basename(path), path)),
     "link to nothing": Made(lambda path: os.symlink("nowhere", path)),
     "empty": Kept(b""),
-    "three gigabytes": sparse(3 * GIB),
+    "five gigabytes": sparse(5 * GIB),
     "random": Kept(random.Random(1).randbytes(5000)),
     "zeros": Kept(bytes(5000)),
     "UTF-16": Kept("space: scale\n".encode("utf-16")),
@@ -226,7 +226,7 @@ def spaces():
                 file.write(SPACE.replace(b"mine.cu", b"other.cu"))
             how(os.path.join(os.path.dirname(path), "other.cu"))
         return Made(make)
-    for form in ("pipe", "device without an end", "folder", "link to itself", "three gigabytes", "random"):
+    for form in ("pipe", "device without an end", "folder", "link to itself", "five gigabytes", "random"):
         yield f"space: its source, {form}", "space", with_source(FORMS[form].make), command
     for what, text in {
         "many comments' ends": b"*/#" * (80 * KIB), "many marks": b"#" * (250 * KIB), "many includes": b"include<" * (30 * KIB),
