@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/memory/address_resolution.hpp"
+#include "engine/device/emulator/memory/shared_wavefronts.hpp"
 #include "engine/device/emulator/tensor_core/tensor_core.hpp"
 
 // ldmatrix, stmatrix: r[0..3]: registers; r[8]: row addresses; m[2], immediate as in access.hpp;
@@ -29,7 +30,7 @@ bool resolve_rows(Warp& warp, const Op& op, bool write, Pointers& pointers) {
   compute_addresses(warp, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, givers, access, addresses, pointers)) return false;
   if (Counters* counters = warp.cta->counters()) {
-    count_shared(*counters, givers, kRowBytes, addresses);
+    count_shared_rows(*counters, givers, addresses);
   }
   return true;
 }

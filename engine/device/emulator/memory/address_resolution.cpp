@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/memory/shared_wavefronts.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
 
@@ -249,33 +250,6 @@ bool resolve(Warp& warp, const Op& op, std::uint32_t mask, const Access& access,
 std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
                        std::uint64_t address) {
   return Resolver(warp, op, access).resolve(lane, address);
-}
-
-void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
-                  const Addresses& addresses) {
-  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16: as many as the
-  // 128 bytes of all banks have pieces. Pieces are aligned, so each has its banks for itself or
-  // shares all of them with another.
-  const std::uint32_t piece = std::clamp(bytes, 4U, 16U);
-  const std::uint32_t pieces = 128 / piece;
-  for (std::uint32_t begin = 0; begin < kWarpSize; begin += pieces) {
-    std::array<std::array<std::uint64_t, kWarpSize>, kWarpSize> held;  // different pieces by banks
-    std::array<std::uint32_t, kWarpSize> counts{};
-    std::uint32_t worst = 0;
-    for (std::uint32_t lane = begin; lane < begin + pieces; ++lane) {
-      if ((mask >> lane & 1U) == 0) continue;
-      const std::uint64_t wanted = addresses[lane] / piece;
-      const std::size_t place = wanted % pieces;
-      const auto first = held[place].begin();
-      const auto end = first + counts[place];
-      if (std::find(first, end, wanted) != end) continue;  // one piece serves all who want it
-      held[place][counts[place]++] = wanted;
-      worst = std::max(worst, counts[place]);
-    }
-    if (worst == 0) continue;
-    counters.shared_wavefronts += worst;
-    counters.shared_wavefronts_ideal += 1;
-  }
 }
 
 std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to) {

@@ -53,8 +53,5 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses);
 // Parts of a copy: pairs of a line of 128 bytes at `from` and one at `to`.
 std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to);
-// Of shared memory: `bytes` a lane at `addresses` within the space.
-void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
-                  const Addresses& addresses);
 
 }  // namespace fa_tune::emulator

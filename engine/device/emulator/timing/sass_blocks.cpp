@@ -7,7 +7,8 @@
 //    otherwise: then ptxas took it out of a loop, or runs it under a predicate. What waits,
 //    arrives or moves data runs when the trace says so, unless it was taken out of a loop.
 // 3. Of the instructions that a PTX instruction became, the one that does its work is found by what
-//    kind it is; the others cost time alone.
+//    kind it is; the others cost time alone. Where ptxas made one access to shared memory of
+//    several, it has the wavefronts of all.
 //
 // What follows the last EXIT is out of the way on purpose (slow paths of divisions, further tries
 // of a wait) and is left out. A block that ptxas unrolled, or of which something that has to happen
@@ -52,6 +53,7 @@ class Matcher {
     find_hosts();
     find_warpgroup_products();
     place();
+    find_carried();
     double all = 0;
     double matched = 0;
     for (std::uint32_t block = 0; block < code_.blocks.size(); ++block) {
@@ -199,6 +201,33 @@ class Matcher {
     }
   }
 
+  void find_carried() {
+    carried_.assign(program_.ops.size(), false);
+    for (const auto& placed : placed_)
+      for (const std::uint32_t i : placed) {
+        const std::uint32_t op = code_of_[i].op;
+        if (op != kNone && carrier_of(costs_[op]).has(code_of_[i].sass.kind)) carried_[op] = true;
+      }
+  }
+
+  // The wavefronts of a block's loads from shared memory, or of its stores, over those of the ones
+  // that machine code is left of: ptxas makes one wide access of several, and names one of them.
+  double joined_wavefronts(const MachineBlock& block, bool stores) const {
+    double all = 0;
+    double carried = 0;
+    for (std::uint32_t op = block.begin; op < block.end; ++op) {
+      if (costs_[op].role != Role::shared || is_store(op) != stores) continue;
+      const auto wavefronts = static_cast<double>(record_.ops()[op].shared_wavefronts);
+      all += wavefronts;
+      if (carried_[op]) carried += wavefronts;
+    }
+    return carried > 0 ? all / carried : 1;
+  }
+
+  bool is_store(std::uint32_t op) const {
+    return program_.names[program_.ops[op].name].starts_with("st");
+  }
+
   // The instructions that do the work of each PTX instruction, in their order.
   std::map<std::uint32_t, std::vector<std::uint32_t>> carriers(std::uint32_t block) const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> found;
@@ -293,6 +322,7 @@ class Matcher {
     std::ranges::sort(carriers);
     for (std::size_t i = 0; i < ordered.size(); ++i) acts[carriers[i]] = ordered[i];
 
+    const std::array joined = {joined_wavefronts(block, false), joined_wavefronts(block, true)};
     block.steps.clear();
     block.inputs.clear();
     block.outputs.clear();
@@ -332,7 +362,9 @@ class Matcher {
         }
         const auto part = parts.find(step.op);
         const auto count = part == parts.end() ? 1.0 : static_cast<double>(part->second);
-        step.share = static_cast<float>(1 / count);
+        const bool is_shared =
+            costs_[step.op].role == Role::shared && step.op >= block.begin && step.op < block.end;
+        step.share = static_cast<float>((is_shared ? joined[is_store(step.op)] : 1) / count);
         Cost cost = costs_[step.op];
         cost.issues = 1;
         if (cost.unit == Unit::tensor) cost.busy /= count;
@@ -373,6 +405,7 @@ class Matcher {
   std::vector<Cost> costs_;  // of each PTX instruction by itself
   std::vector<Instruction> code_of_;
   std::vector<std::vector<std::uint32_t>> placed_;  // machine instructions by block of PTX
+  std::vector<bool> carried_;  // PTX instructions that a machine instruction does the work of
   std::array<std::uint32_t, static_cast<std::size_t>(SassKind::other) + 1> plain_{};
 };
 

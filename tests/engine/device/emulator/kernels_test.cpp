@@ -237,6 +237,21 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
   };
   CHECK(vector(4).shared_wavefronts == 4);
   CHECK(vector(7).shared_wavefronts == 32);
+  // As wide: of all lanes' one address, of pairs, of lanes two apart, and of quarters of a warp.
+  const auto wide = [&](const std::string& offset, const std::string& form = "v4") {
+    const std::string into = form == "v4" ? "{%r4,%r5,%r6,%r7}" : "{%r4,%r5}";
+    return count(offset + "add.u32 %r3, %r3, %r2; ld.shared." + form + ".u32 " + into +
+                 ", [%r3];");
+  };
+  const auto one = wide("mov.u32 %r3, 0; ");
+  CHECK(one.shared_wavefronts == 2);
+  CHECK(one.shared_wavefronts_ideal == 2);
+  CHECK(wide("mov.u32 %r3, 0; ", "v2").shared_wavefronts == 1);
+  CHECK(wide("shr.u32 %r3, %r1, 1; shl.b32 %r3, %r3, 4; ").shared_wavefronts == 2);
+  CHECK(wide("and.b32 %r3, %r1, 1; shl.b32 %r3, %r3, 4; ").shared_wavefronts == 2);
+  CHECK(wide("shr.u32 %r3, %r1, 2; shl.b32 %r3, %r3, 4; ").shared_wavefronts == 2);
+  CHECK(wide("and.b32 %r3, %r1, 7; shl.b32 %r3, %r3, 4; ").shared_wavefronts == 4);
+  CHECK(wide("shr.u32 %r3, %r1, 1; shl.b32 %r3, %r3, 7; ").shared_wavefronts == 16);
   const auto matrix = [&](int shift) {
     return count("shl.b32 %r3, %r1, " + std::to_string(shift) +
                  "; add.u32 %r3, %r3, %r2; ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

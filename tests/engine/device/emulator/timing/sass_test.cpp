@@ -20,6 +20,8 @@ constexpr std::uint64_t kMufu = 0x308;
 constexpr std::uint64_t kStg = 0x986;
 constexpr std::uint64_t kLdl = 0x983;
 constexpr std::uint64_t kStl = 0x387;
+constexpr std::uint64_t kLds = 0x984;
+constexpr std::uint64_t kSts = 0x388;
 constexpr std::uint64_t kBra = 0x947;
 constexpr std::uint64_t kExit = 0x94d;
 constexpr std::uint64_t kRet = 0x950;
@@ -162,6 +164,29 @@ TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
     CHECK(gone.clocks - held.clocks == doctest::Approx(250 - 23 + 8).epsilon(0.02));
     CHECK(gone.waits[static_cast<std::size_t>(Wait::global)] > 240);
   }
+}
+
+TEST_CASE("sass: one wide access that ptxas made of several has the wavefronts of all") {
+  // A load of one wavefront and one of 32, and a store of one.
+  Coded run(
+      ".shared .align 16 .b8 s[8192];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n"
+      "shl.b32 %r3, %r1, 7;\nadd.u32 %r3, %r3, %r2;\n"
+      "st.shared.f32 [%r2], %f1;\nld.shared.u32 %r4, [%r2];\nld.shared.f32 %f2, [%r3];\nret;");
+  const auto load = machine(kLds, run.line("ld.shared.u32"));
+  const auto other = machine(kLds, run.line("ld.shared.f32"));
+  const auto store = machine(kSts, run.line("st.shared.f32"));
+  const auto end = machine(kExit, run.line("ret"));
+  const auto busy = [&](std::vector<EncodedInstruction> instructions) {
+    return run.time(std::move(instructions)).busy[static_cast<std::size_t>(Unit::memory)];
+  };
+  const double nothing = busy({end}), each = busy({store, load, other, end});
+  CHECK(nothing == 0);
+  CHECK(each > 0);
+  CHECK(busy({store, load, end}) == doctest::Approx(each));
+  CHECK(busy({store, other, end}) == doctest::Approx(each));
+  // Loads do not make up for a store, and what is left of nothing stays nothing.
+  CHECK(busy({load, other, end}) == doctest::Approx(each * 33 / 34));
+  CHECK(busy({store, end}) == doctest::Approx(each / 34));
 }
 
 TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last exit never") {
