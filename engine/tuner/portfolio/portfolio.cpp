@@ -19,6 +19,7 @@
 #include "engine/report/rows.hpp"
 #include "engine/space_file/space_settings.hpp"
 #include "engine/tuner/finals/final_race.hpp"
+#include "engine/tuner/portfolio/candidates.hpp"
 #include "engine/tuner/portfolio/drawn_shapes.hpp"
 #include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/compile_stage.hpp"
@@ -42,46 +43,6 @@ TuningTask project_of(const db::RunRow& run, const std::filesystem::path& root,
   for (std::string change; std::getline(stream, change, ',');) list.push_back(change);
   return open_task(list.empty() ? std::move(file) : space::with_settings(file, list), root);
 }
-
-std::optional<db::ScreenTime> screen_of(const db::TrialRow& trial, double mhz) {
-  const auto us = report::screen_at_clock(trial, mhz);
-  if (!us) return std::nullopt;
-  return db::ScreenTime{trial.screen_time->us * (*us / trial.screen_time->us.value)};
-}
-
-// Which configs of a task divide the work alike, or have blocks of as many threads: theirs are equal.
-class Divisions {
- public:
-  explicit Divisions(const TuningTask& task) : task_(task) {}
-
-  Constants of(const Config& config) { return values(config, names_of(config).division); }
-  Constants block_of(const Config& config) { return values(config, names_of(config).block); }
-
- private:
-  struct Names {
-    std::vector<std::string> division, block;
-  };
-
-  const Names& names_of(const Config& config) {
-    const kernel::Template& by = task_.template_of(config);
-    const auto [at, fresh] = names_.try_emplace(by.name());
-    if (fresh) at->second = {by.division_parameters(), by.block_parameters()};
-    return at->second;
-  }
-
-  Constants values(const Config& config, const std::vector<std::string>& names) const {
-    const kernel::Template& by = task_.template_of(config);
-    Constants values{{"template", by.name()}};
-    for (const std::string& name : names) {
-      const Value* value = config.find(name);
-      values.emplace(name, value ? *value : by.optional().at(name));
-    }
-    return values;
-  }
-
-  const TuningTask& task_;
-  std::map<std::string, Names> names_;  // by template
-};
 
 // What several screens say together.
 db::ScreenTime joined(const std::vector<db::ScreenTime>& screens) {
@@ -199,47 +160,16 @@ void PortfolioField::take_recorded(const db::Store& store, const Wishes& wishes)
     times_[pair.first][pair.second] = {PortfolioTime::From::recorded, joined(those), {}};
 }
 
-// The best come first.
 void PortfolioField::take_candidates(const TuningTask& task,
                                      const std::vector<const db::TrialRow*>& trials,
                                      std::size_t count) {
-  const auto take = [&](const db::TrialRow& trial) {
-    const Config config = Config::from_json(trial.config_json);
-    if (count == 0 || place_of(config)) return;
-    kernels_.push_back({trial.id, config});
-    --count;
-  };
-  // The fastest of each division, by the threads of a block; both in the order of their fastest.
-  Divisions divisions(task);
-  std::set<Constants> taken;
-  std::vector<Constants> blocks;
-  std::vector<std::deque<const db::TrialRow*>> by_block;
-  std::optional<double> best;
-  for (const db::TrialRow* trial : trials) {
-    const auto screen = screen_of(*trial, task.target.clock_mhz);
-    if (!screen) continue;
-    if (!best) best = screen->us.value;
+  for (const db::TrialRow* trial : candidates_in_order(task, trials)) {
+    if (count == 0) return;
     const Config config = Config::from_json(trial->config_json);
-    if (screen->us.value > *best * (1 + kFar) || !taken.insert(divisions.of(config)).second)
-      continue;
-    const Constants block = divisions.block_of(config);
-    const auto at = std::ranges::find(blocks, block) - blocks.begin();
-    if (at == std::ssize(blocks)) {
-      blocks.push_back(block);
-      by_block.emplace_back();
-    }
-    by_block[static_cast<std::size_t>(at)].push_back(trial);
+    if (place_of(config)) continue;
+    kernels_.push_back({trial->id, config});
+    --count;
   }
-  for (bool more = true; more;) {
-    more = false;
-    for (auto& those : by_block) {
-      if (those.empty()) continue;
-      take(*those.front());
-      those.pop_front();
-      more = true;
-    }
-  }
-  for (const db::TrialRow* trial : trials) take(*trial);
 }
 
 // What the space of a shape does not allow.

@@ -49,14 +49,9 @@ struct PortfolioKernel {
 class PortfolioField {
  public:
   static constexpr std::size_t kCandidates = 8;
-  static constexpr double kFar = 0.3;
   struct Wishes {
-    db::TrialFilter filter = {};  // what to choose from
-    // How many trials of each shape: the fastest of each way to divide the work
-    // (Template::division_parameters) that is at most `kFar` behind, since kernels that divide it
-    // alike are fast at the same shapes. Blocks of each number of threads have their turns, the
-    // fastest first. Where these are too few, the fastest of all others.
-    std::size_t candidates = kCandidates;
+    db::TrialFilter filter = {};           // what to choose from
+    std::size_t candidates = kCandidates;  // of each shape: the first of candidates_in_order
     std::vector<std::string> shapes = {};  // further ones, "shape.L=4096,causal=true"
     bool all_anew = false;                 // no recorded time counts
     // Drawn within the range of all others (drawn_shapes.hpp); nothing: 96 where times are measured,
