@@ -240,8 +240,7 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
   // As wide: of all lanes' one address, of pairs, of lanes two apart, and of quarters of a warp.
   const auto wide = [&](const std::string& offset, const std::string& form = "v4") {
     const std::string into = form == "v4" ? "{%r4,%r5,%r6,%r7}" : "{%r4,%r5}";
-    return count(offset + "add.u32 %r3, %r3, %r2; ld.shared." + form + ".u32 " + into +
-                 ", [%r3];");
+    return count(offset + "add.u32 %r3, %r3, %r2; ld.shared." + form + ".u32 " + into + ", [%r3];");
   };
   const auto one = wide("mov.u32 %r3, 0; ");
   CHECK(one.shared_wavefronts == 2);
