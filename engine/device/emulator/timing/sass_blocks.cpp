@@ -192,22 +192,24 @@ class Matcher {
         const std::uint32_t own = code_.block_of[each.op];
         const double own_runs = runs_of(own);
         const double host_runs = runs_of(block);
-        const bool carries = carrier_of(costs_[each.op]).has(each.sass.kind);
         const bool hoisted = own_runs > kAbout * host_runs;
         const bool together = !hoisted && host_runs <= kAbout * own_runs;
-        if (together || (carries && (!hoisted || in_order(costs_[each.op])))) block = own;
+        if (together || (carries(each) && (!hoisted || in_order(costs_[each.op])))) block = own;
       }
       placed_[block].push_back(i);
     }
   }
 
+  // Whether it does the work of the PTX instruction that it was made from.
+  bool carries(const Instruction& each) const {
+    return each.op != kNone && carrier_of(costs_[each.op]).has(each.sass.kind);
+  }
+
   void find_carried() {
     carried_.assign(program_.ops.size(), false);
     for (const auto& placed : placed_)
-      for (const std::uint32_t i : placed) {
-        const std::uint32_t op = code_of_[i].op;
-        if (op != kNone && carrier_of(costs_[op]).has(code_of_[i].sass.kind)) carried_[op] = true;
-      }
+      for (const std::uint32_t i : placed)
+        if (carries(code_of_[i])) carried_[code_of_[i].op] = true;
   }
 
   // The wavefronts of a block's loads from shared memory, or of its stores, over those of the ones
@@ -231,10 +233,8 @@ class Matcher {
   // The instructions that do the work of each PTX instruction, in their order.
   std::map<std::uint32_t, std::vector<std::uint32_t>> carriers(std::uint32_t block) const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> found;
-    for (const std::uint32_t i : placed_[block]) {
-      const std::uint32_t op = code_of_[i].op;
-      if (op != kNone && carrier_of(costs_[op]).has(code_of_[i].sass.kind)) found[op].push_back(i);
-    }
+    for (const std::uint32_t i : placed_[block])
+      if (carries(code_of_[i])) found[code_of_[i].op].push_back(i);
     return found;
   }
 
