@@ -72,7 +72,10 @@ Lane::End connect(const AgentOptions& options, Lane& lane, const message::Hello&
     return {denied ? How::refused : How::lost, std::move(channel.error().why), false, denied};
   }
   const auto link = std::make_shared<Link>(std::move(*channel));
-  return ending.use(link) ? lane.serve(link, hello) : Lane::End{How::lost, "it is not needed"};
+  // Before the link can be cut by another lane's end: who has a key and no name is told to the user.
+  if (auto sent = link->send(message::encode(hello), options.patience.engine); !sent)
+    return {How::lost, sent.error()};
+  return ending.use(link) ? lane.serve(link) : Lane::End{How::lost, "it is not needed"};
 }
 
 // A lane's connections to the engine, one after the other. `what` it lends, for messages.

@@ -30,10 +30,8 @@ class Lane::Beating {
   std::jthread thread_;  // last: it ends before all else does
 };
 
-Lane::End Lane::serve(const std::shared_ptr<Link>& link, const message::Hello& hello) {
+Lane::End Lane::serve(const std::shared_ptr<Link>& link) {
   start();
-  if (auto sent = link->send(message::encode(hello), patience_.engine); !sent)
-    return lost(sent.error());
   const auto reply = wait_for_message(*link, patience_.handshake, patience_.handshake);
   if (!reply) return lost(reply.error());
   if (const auto* refused = std::get_if<message::Refused>(&*reply))

@@ -30,8 +30,8 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  // Introduces itself and answers until there is an end.
-  End serve(const std::shared_ptr<Link>& link, const message::Hello& hello);
+  // Waits to be welcomed, where a hello has gone out, and answers until there is an end.
+  End serve(const std::shared_ptr<Link>& link);
 
  protected:
   explicit Lane(Patience patience) : patience_(patience) {}

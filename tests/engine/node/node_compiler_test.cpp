@@ -48,14 +48,9 @@ class CompilingNode {
       : compiler_(std::move(compiler)), lane_(*compiler_, jobs, patience) {
     auto [engine, node] = links();
     engine_ = engine;
-    thread_ = std::jthread([this, jobs, node] {
-      end_ = lane_.serve(node, compilers_hello(static_cast<unsigned>(jobs)));
-    });
-    const auto hello = wait_for_message(*engine_, 5s, 5s);
-    REQUIRE(hello.has_value());
-    CHECK(std::get<node::message::Hello>(*hello).jobs == static_cast<unsigned>(jobs));
+    thread_ = std::jthread([this, node] { end_ = lane_.serve(node); });
     REQUIRE(engine_->send(node::message::encode(node::message::Welcome{}), 1s).has_value());
-    here_ = std::make_shared<NodeCompiler>(engine_, std::get<node::message::Hello>(*hello),
+    here_ = std::make_shared<NodeCompiler>(engine_, compilers_hello(static_cast<unsigned>(jobs)),
                                            patience, [this] { gone_.set_value(); });
   }
   ~CompilingNode() { engine_->cut(); }

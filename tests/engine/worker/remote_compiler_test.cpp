@@ -1,6 +1,5 @@
 #include "engine/worker/remote_compiler.hpp"
 
-#include <cstdlib>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -37,18 +36,15 @@ TEST_CASE("a compiler in another process is the compiler") {
 }
 
 TEST_CASE("a source that ends its compiler is refused, the others are not") {
-  test::ScratchFolder folder;
-  setenv("FA_TUNE_BAD_WORKER_FOLDER", folder.path().c_str(), 1);
-  RemoteCompilerOptions impatient = compiler_options();
-  impatient.deadline = std::chrono::milliseconds(1000);
-  const auto compiler = open_remote_compiler(impatient);
+  const WorkerMemory memory;
+  const auto compiler = open_remote_compiler(compiler_options());
   CompilePool pool(*compiler, 3);
   const std::vector<std::string> texts = {
-      "a",         "segfault",      "b",        "hang", "c",     "exit",  "d", "garbage",
-      "mid_frame", "segfault_once", "long_log", "e",    "throw", "flood", "f"};
+      "a",         "segfault",      "b",        "c", "exit",  "d",     "garbage",
+      "mid_frame", "segfault_once", "long_log", "e", "throw", "flood", "f"};
   std::vector<std::future<CompileOutcome>> outcomes;
   for (const std::string& text : texts) outcomes.push_back(pool.submit(cuda_source(text)));
-  const std::set<std::string> bad = {"segfault",  "hang",     "exit", "garbage",
+  const std::set<std::string> bad = {"segfault",  "exit",     "garbage",
                                      "mid_frame", "long_log", "throw"};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     CAPTURE(texts[i]);
@@ -64,7 +60,16 @@ TEST_CASE("a source that ends its compiler is refused, the others are not") {
     else
       CHECK(test::has(outcome.error().message, "the compiler ended over it, twice: "));
   }
-  unsetenv("FA_TUNE_BAD_WORKER_FOLDER");
+}
+
+TEST_CASE("a source over which the compiler hangs is refused at its deadline") {
+  RemoteCompilerOptions impatient = compiler_options();
+  impatient.deadline = std::chrono::milliseconds(1000);
+  const auto compiler = open_remote_compiler(impatient);
+  const auto outcome = compiler->compile(cuda_source("hang"));
+  REQUIRE_FALSE(outcome.has_value());
+  CHECK(outcome.error().message == "the compiler ended over it, twice: no answer in 1000 ms");
+  CHECK_FALSE(outcome.error().lasting);
 }
 
 TEST_CASE("a compiler that makes other kernels than it was asked for is not believed") {
