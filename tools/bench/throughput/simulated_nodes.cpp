@@ -274,7 +274,9 @@ struct Engine {
       auto channel =
           node::TlsChannel::open(*socket, node::TlsChannel::Side::node, key, patience.handshake);
       if (!channel) continue;  // of many that come at once some are cut
-      const auto end = lane.serve(std::make_shared<node::Link>(std::move(*channel)), hello);
+      const auto link = std::make_shared<node::Link>(std::move(*channel));
+      if (!link->send(node::message::encode(hello), patience.engine)) continue;
+      const auto end = lane.serve(link);
       if (end.welcomed || end.how == node::Lane::End::How::refused) return;
     }
   }
