@@ -162,6 +162,17 @@ bool admit(Warp& warp, const Op& op, const Side& side, const CompletionToken* co
   });
 }
 
+// Of its own rows of A, and one warp of the group of B: nothing conflicts in the canonical layouts.
+void count_operands(Warp& warp, const WgmmaForm& form) {
+  constexpr std::uint32_t kRowsAWavefront = 128 / (kChunksARow * kChunkBytes);
+  Counters* counters = warp.cta->counters();
+  if (counters == nullptr) return;
+  std::uint32_t rows = form.a_in_registers ? 0 : kRowsAWarp;
+  if (warp.index % kWarpsAGroup == 0) rows += 8 * static_cast<std::uint32_t>(form.tiles);
+  counters->shared_wavefronts += rows / kRowsAWavefront;
+  counters->shared_wavefronts_ideal += rows / kRowsAWavefront;
+}
+
 bool checked(const Warp& warp) { return warp.cta->context().checks.sync; }
 
 // The registers of a wgmma must have been fenced since something else wrote them.
@@ -210,6 +221,7 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     if (!admit(warp, op, side_a(warp, form, operation.a), told)) return;
   }
   count_tensor(lanes, op);
+  count_operands(warp, form);
   flight.operations.push_back(operation);
   for (const std::uint16_t each : form.sums) flight.sums.set(each);
   if (warp.cta->cluster().interleaving().early()) complete_all(warp);

@@ -199,7 +199,7 @@ class BlockMaker {
       const Cost& cost = code_.costs[block.begin + chosen];
       if (cost.issues > 0) {
         now = best_time + cost.issues;
-        free[static_cast<std::size_t>(cost.unit)] = best_time + cost.busy;
+        free[static_cast<std::size_t>(cost.unit)] = best_time + cost.holds_unit();
       }
       done[chosen] = best_time + cost.latency;
       order.push_back(chosen);

@@ -53,13 +53,18 @@ struct Cost {
   bool either = false;  // simple integer work, which ptxas gives to the fma pipe too
   double issues = 1;    // issue slots; 0: ptxas leaves nothing of it
   double busy = 0;      // clocks of its unit; of memory: a wavefront
-  double latency = 0;   // clocks from issue until its result can be used, without waiting for units
+  double operands =
+      0;  // of a warpgroup's product: clocks of shared memory, a warp's quarter of them
+  double latency = 0;  // clocks from issue until its result can be used, without waiting for units
   // Groups that a wait leaves under way, -1: none, not even what is not committed. Of a barrier:
   // warps that it joins, 0: all of the CTA.
   int depth = 0;
   std::uint8_t barrier = 0;  // number of the barrier
   bool waits = true;         // at the barrier: false for those that only arrive
   bool reads_only = false;   // a wait for bulk groups: until their sources have been read
+
+  // Clocks until its unit takes the next one. A product goes no faster than its operands come.
+  double holds_unit() const { return std::max(busy, kPartitions * operands); }
 };
 
 // The cost of every instruction of a program, as ptxas may be expected to translate it: which ones

@@ -256,7 +256,7 @@ class Translator {
       constexpr double kRowBytes = 32;
       const double read = kRowBytes * (size('n') + (form.a_in_registers ? 0 : size('m'))) /
                           profile_.shared_bytes_per_clock_sm;
-      cost.busy = std::max(cost.busy, read);
+      cost.operands = read / kPartitions;
       cost.latency = kWarpgroupLatency;
     }
     return cost;

@@ -367,7 +367,10 @@ class Matcher {
         step.share = static_cast<float>((is_shared ? joined[is_store(step.op)] : 1) / count);
         Cost cost = costs_[step.op];
         cost.issues = 1;
-        if (cost.unit == Unit::tensor) cost.busy /= count;
+        if (cost.unit == Unit::tensor) {
+          cost.busy /= count;
+          cost.operands /= count;
+        }
         step.cost = add_cost(cost);
       } else {
         step.cost = plain_cost(each.sass.kind);

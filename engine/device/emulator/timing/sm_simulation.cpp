@@ -160,11 +160,12 @@ class Simulation {
         result = {l2_.move(kSpillBytes, at) + profile_.l2_latency, Wait::global};
     } else {
       double& free = *unit_of(warp, cost);
-      free = std::max(free, at) + busy;
+      free = std::max(free, at) + cost.holds_unit();
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
     busy_[static_cast<std::size_t>(cost.unit)] += busy;
+    busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
     warp.done[warp.step] = result;
     warp.next = warp.free;
     warp.ready = false;

@@ -26,13 +26,14 @@ struct BulkRun : CountedRun {
                    std::uint32_t cluster = 1)
       : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
-  double clocks() const {
+  SmTime sm() const {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
     work.l2_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
-    return simulate_sm(make_machine_code(program, profile, record), record, profile, work).clocks;
+    return simulate_sm(make_machine_code(program, profile, record), record, profile, work);
   }
+  double clocks() const { return sm().clocks; }
 };
 
 const std::string kBegin =
@@ -57,13 +58,17 @@ std::string wait(int barrier, int parity = 0) {
          "], " + std::to_string(parity) + "; @!%p2 bra " + label + ";\n";
 }
 
-// Products of one warpgroup, 128 clocks each, and beside them another's instructions.
-double beside(int products, const std::string& instruction, int times) {
+const std::string kInRegisters = "{%r10, %r11, %r12, %r13}";
+
+// Products of one warpgroup, n clocks each, and beside them another's instructions.
+BulkRun run_beside(int products, const std::string& instruction, int times,
+                   const std::string& a = kInRegisters, int n = 128) {
   constexpr std::uint64_t kNoSwizzle = 128 / 16 << 16 | std::uint64_t{256 / 16} << 32;
   std::string sums = "%f2";
-  for (int i = 1; i < 64; ++i) sums += ", %f" + std::to_string(2 + i);
-  const std::string product = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" + sums +
-                              "}, {%r10, %r11, %r12, %r13}, %rd9, 1, 1, 1, 0;\n";
+  for (int i = 1; i < n / 2; ++i) sums += ", %f" + std::to_string(2 + i);
+  const std::string product = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) +
+                              "k16.f32.f16.f16 {" + sums + "}, " + a + ", %rd9, 1, 1, 1, " +
+                              (a == kInRegisters ? "" : "0, ") + "0;\n";
   return BulkRun(kBegin + "shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd9, %r4;\nor.b64 %rd9, %rd9, " +
                      std::to_string(kNoSwizzle) +
                      ";\nsetp.ge.u32 %p3, %r1, 128; @%p3 bra OTHER;\n" +
@@ -72,8 +77,11 @@ double beside(int products, const std::string& instruction, int times) {
                                           "wgmma.commit_group.sync.aligned;\n"
                                           "wgmma.wait_group.sync.aligned 0;\n") +
                      "bra END;\nOTHER:\n" + many(instruction, times) + "END: ret;",
-                 256)
-      .clocks();
+                 256);
+}
+
+double beside(int products, const std::string& instruction, int times) {
+  return run_beside(products, instruction, times).clocks();
 }
 
 // By thread 0 alone.
@@ -164,7 +172,7 @@ TEST_CASE("bytes of a multicast come from L2 once") {
 }
 
 TEST_CASE("wgmma of few columns: an A in shared memory takes longer to read than to multiply") {
-  const auto busy = [](const std::string& a, const std::string& n, const std::string& sums) {
+  const auto product = [](const std::string& a, const std::string& n, const std::string& sums) {
     GlobalMemory memory;
     const auto loaded = load_program(
         test::kernel(
@@ -176,18 +184,46 @@ TEST_CASE("wgmma of few columns: an A in shared memory takes longer to read than
     const std::string message = loaded ? "" : loaded.error().message;
     REQUIRE(message == "");
     const MachineCode code = make_machine_code(*loaded, test::small_profile(), Record(*loaded));
-    double most = 0;
-    for (const Cost& cost : code.costs)
-      if (cost.role == Role::tensor_async) most = std::max(most, cost.busy);
-    return most;
+    const auto found = std::ranges::find(code.costs, Role::tensor_async, &Cost::role);
+    REQUIRE(found != code.costs.end());
+    return *found;
   };
   const std::string four = "%f0, %f1, %f2, %f3";
   std::string sums = "%f0";
   for (int i = 1; i < 64; ++i) sums += ", %f" + std::to_string(i);
   // 2 * 64 * n * 16 operations at 2048 a clock; 32 bytes of each row at 128 a clock.
-  CHECK(busy("{%r0, %r1, %r2, %r3}", "8", four) == doctest::Approx(8));
-  CHECK(busy("%rd8", "8", four) == doctest::Approx(32 * (8 + 64) / 128.0));
-  CHECK(busy("%rd8", "128", sums) == doctest::Approx(128));
+  CHECK(product("{%r0, %r1, %r2, %r3}", "8", four).holds_unit() == doctest::Approx(8));
+  CHECK(product("%rd8", "128", sums).holds_unit() == doctest::Approx(128));
+  const Cost narrow = product("%rd8", "8", four);
+  CHECK(narrow.holds_unit() == doctest::Approx(32 * (8 + 64) / 128.0));
+  // What the tensor cores and shared memory work for it, a warp's quarter of the latter.
+  CHECK(narrow.busy == doctest::Approx(8));
+  CHECK(narrow.operands == doctest::Approx(32 * (8 + 64) / 128.0 / 4));
+}
+
+TEST_CASE("shared memory works for the operands of a warpgroup's products") {
+  const BulkRun none = run_beside(0, "", 0);
+  const auto more_of = [&](const BulkRun& run) {
+    const auto wavefronts = run.record.totals.shared_wavefronts;
+    CHECK(wavefronts - run.record.totals.shared_wavefronts_ideal ==
+          none.record.totals.shared_wavefronts - none.record.totals.shared_wavefronts_ideal);
+    return wavefronts - none.record.totals.shared_wavefronts;
+  };
+  // 128 rows of B, and 64 of A, with 32 bytes each.
+  const BulkRun in_registers = run_beside(10, "", 0);
+  const BulkRun in_shared = run_beside(10, "", 0, "%rd9");
+  CHECK(more_of(in_registers) == 10 * 128 / 4);
+  CHECK(more_of(in_shared) == 10 * (128 + 64) / 4);
+  const auto work = [](const BulkRun& run, Unit unit) {
+    return run.sm().busy[static_cast<std::size_t>(unit)];
+  };
+  CHECK(work(in_shared, Unit::memory) - work(none, Unit::memory) ==
+        doctest::Approx(10 * (128 + 64) / 4));
+  CHECK(work(in_shared, Unit::tensor) == doctest::Approx(work(in_registers, Unit::tensor)));
+  // Of few columns the products wait for them: 18 clocks in place of 8.
+  CHECK(run_beside(100, "", 0, "%rd9", 8).clocks() -
+            run_beside(100, "", 0, kInRegisters, 8).clocks() ==
+        doctest::Approx(100 * (18 - 8)).epsilon(0.01));
 }
 
 TEST_CASE("what is issued beside a warpgroup's products delays them, not itself") {
