@@ -52,7 +52,7 @@ class Lab {
     std::uint32_t threads = 32;
     std::uint32_t shared = 0;
     int count = 0;
-    std::string arch_suffix;  // "a": what one architecture alone has
+    std::string arch_suffix = {};  // "a": what one architecture alone has
   };
   // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
   double clocks(const std::string& source, const Shape& shape);
