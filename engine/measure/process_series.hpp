@@ -72,7 +72,7 @@ struct SeriesRace {
 class ProcessSeries {
  public:
   // With eight processes, 95 races of 100 find the one kernel of twelve that takes 2% less where
-  // places make 0.3%, and of eight where they make 0.5% (tools/bench/race.cpp).
+  // places make 0.3%, and of eight where they make 0.5% (tools/bench/trial/race.cpp).
   static constexpr int kProcesses = 8;
   static constexpr int kFewest = 3;  // the fewest good races that give a result
   static constexpr double kConfidence = 0.95;

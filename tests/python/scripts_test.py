@@ -1,4 +1,4 @@
-"""tools/bench/kernel_tuner_scripts on the emulator, beside a Kernel Tuner that is made here and has tried
+"""tools/bench/rivals/kernel_tuner_scripts on the emulator, beside a Kernel Tuner that is made here and has tried
 what it says at once."""
 
 import importlib.util
@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench" / "kernel_tuner_scripts"
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench" / "rivals" / "kernel_tuner_scripts"
 
 KERNEL_TUNER = """
 def run_kernel(*given, lang): return [lang]

@@ -3,7 +3,7 @@
 
   tools/bench/overview.py [--out FOLDER]    writes light.svg and dark.svg; results/overview if not given
 
-The data are kept races of tools/bench/attention_grid.py; nothing is measured here.
+The data are kept races of tools/bench/attention/grid.py; nothing is measured here.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints README's tables from the data under tools/bench/results, so that no figure is typed by hand.
+"""Prints tables of the pages in these folders from the data under tools/bench/results, so that no figure is typed by hand.
 
   tools/bench/table.py
 """

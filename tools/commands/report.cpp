@@ -106,7 +106,7 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option("--beside", arguments->beside,
                    "a race of one of the run's kernels beside others', which "
-                   "tools/bench/sdpa.py or tools/bench/examples wrote")
+                   "tools/bench/attention/sdpa.py or tools/bench/rivals/examples wrote")
       ->type_name("FILE");
   add_price(*command, arguments->price);
   act(*command, action, arguments, report);

@@ -20,7 +20,7 @@ struct Rival {
 };
 
 // A race of an exported kernel beside what others make of the same problem, in a process of theirs:
-// what tools/bench/sdpa.py and tools/bench/examples write.
+// what tools/bench/attention/sdpa.py and tools/bench/rivals/examples write.
 struct RivalRace {
   Config config;  // of fa-tune's kernel
   double us = 0;  // its time there

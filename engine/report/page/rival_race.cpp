@@ -47,7 +47,7 @@ RivalRace read(const Json& json) {
 }  // namespace
 
 RivalRace read_rival_race(const std::string& text, const std::string& file) {
-  const std::string what = file + ": is not what tools/bench/sdpa.py or examples write: ";
+  const std::string what = file + ": is not what tools/bench/attention/sdpa.py or examples write: ";
   try {
     return read(require_json<Json>(text));
   } catch (const Json::exception& error) {

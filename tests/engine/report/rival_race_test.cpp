@@ -53,7 +53,8 @@ TEST_CASE("a race is read") {
 }
 
 TEST_CASE("what is no race is refused, and the file named") {
-  const std::string begin = "race.json: is not what tools/bench/sdpa.py or examples write: ";
+  const std::string begin =
+      "race.json: is not what tools/bench/attention/sdpa.py or examples write: ";
   for (const auto& [what, with] : std::vector<std::pair<std::string, std::string>>{
            {"{", "["},
            {R"("fa-tune": {)", R"("other": {)"},

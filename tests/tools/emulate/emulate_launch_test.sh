@@ -14,7 +14,7 @@ check 'outputs are saved beside them' equal "$(tail -c 4 triton/out.npy | od -An
 
 # Each barrier and wait taken out: what is not found is doubled by a barrier next to it, and found
 # where both go, or needs an order of the blocks, or orders nothing (not_found.json).
-FA_TUNE_PROGRAM=$program python3 "$repository/tools/bench/triton/planted.py" >planted.txt
+FA_TUNE_PROGRAM=$program python3 "$repository/tools/bench/emulator/triton/planted.py" >planted.txt
 check 'faults planted in Triton'"'"'s PTX are found' contains planted.txt \
   '25 of 43 found, 14 more together with others;'
 check 'all without which something is read too early' contains planted.txt \

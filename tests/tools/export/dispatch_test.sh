@@ -108,7 +108,7 @@ check 'attention: and without one' contains small.hpp 'sizes.causal == false'
 
 # The script goes on where it ended.
 export FA_TUNE=$program
-held=("$repository/tools/bench/dispatch" --device emulator:h100 --trials 3 --held-out 1 --draw 1 --out out --name a
+held=("$repository/tools/bench/portfolio/dispatch" --device emulator:h100 --trials 3 --held-out 1 --draw 1 --out out --name a
   --shape '1,1,64,64,64,full' --shape '1,1,128,128,64,full')
 try "${held[@]}" --limit 1
 check 'held out: the time is over at once' contains "$err" 'the same words go on'

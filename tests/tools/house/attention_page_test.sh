@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# tools/bench/attention_page.py: the page that is kept is made of the data that are kept, and on data of known ratios
+# tools/bench/attention/page.py: the page that is kept is made of the data that are kept, and on data of known ratios
 # its figures are right.
 set -euo pipefail
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../check.sh"
-page=$repository/tools/bench/attention_page.py kept=$repository/tools/bench/results/attention_grid
+page=$repository/tools/bench/attention/page.py kept=$repository/tools/bench/results/attention_grid
 cd "$work"
 export PYTHONDONTWRITEBYTECODE=1
 
@@ -78,6 +78,6 @@ check 'the drawing: names, the line at 1, dots and whiskers in their places' pyt
 for bad in candidates.json missing.json; do
   try "$page" "$bad" --out .
   check "$bad is refused" equal "$status" 2
-  check 'in a line that says what was expected' contains "$err" 'expected what attention_grid.py writes'
+  check 'in a line that says what was expected' contains "$err" 'expected what grid.py writes'
 done
 finish

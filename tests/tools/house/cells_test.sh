@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/bench/cells with a program in fa-tune's place: what it is asked, what is kept, what is not done again.
+# tools/bench/attention/cells with a program in fa-tune's place: what it is asked, what is kept, what is not done again.
 set -euo pipefail
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../check.sh"
@@ -35,7 +35,7 @@ E2
 chmod +x fake
 export FA_TUNE=$work/fake
 
-try "$repository/tools/bench/cells" --suite tiny --seconds 5 --seeds 1,2 --out found --device cuda:0
+try "$repository/tools/bench/attention/cells" --suite tiny --seconds 5 --seeds 1,2 --out found --device cuda:0
 check 'a cell without a winner is told' equal "$status" 1
 check 'with the reason' contains "$err" 'nothing found (exit code 1): no variant passed'
 check 'all are searched' equal "$(grep -c ^evolve asked)" 4
@@ -57,11 +57,11 @@ E2
 check 'the best seed of each cell is a candidate' python3 look.py
 
 rm found/D64-full-L64-B1-H1-seed1.json
-try "$repository/tools/bench/cells" --suite tiny --seconds 5 --seeds 1,2 --out found --device cuda:0
+try "$repository/tools/bench/attention/cells" --suite tiny --seconds 5 --seeds 1,2 --out found --device cuda:0
 check 'what is there is not searched again' equal "$(grep -c ^evolve asked)" 5
 check 'and is told as before' python3 look.py
 
-try "$repository/tools/bench/cells" --suite tiny --only full --seconds 5 --out screened --screened 1 --warm --jobs 3 --device cuda:0
+try "$repository/tools/bench/attention/cells" --suite tiny --only full --seconds 5 --out screened --screened 1 --warm --jobs 3 --device cuda:0
 check 'searches without finals' contains asked '--warm auto --db screened/cells.db --format json --jobs 3 --no-finals'
 check 'their candidates are the best by cycles' contains screened/candidates.json '"BLOCK_M": 64'
 check 'so many of them' equal "$(grep -c BLOCK_M screened/candidates.json)" 1

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# tools/bench/limiters: its cases are ones of the shipped spaces; on profiles whose limits are known it tells agreement
+# tools/bench/emulator/limiters: its cases are ones of the shipped spaces; on profiles whose limits are known it tells agreement
 # from disagreement; a kernel that fails, or never ends, is listed as such.
 set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../cli.sh"
 export PYTHONDONTWRITEBYTECODE=1 FA_TUNE=$program
-limiters=$repository/tools/bench/limiters
+limiters=$repository/tools/bench/emulator/limiters
 
 cat >cases.py <<'E2'
 import json, os, sys
 
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [os.path.join(sys.argv[1], folder) for folder in ("emulator", "lib")]
 from limiter_kernels import CASES, chosen, narrowed, run
 
 assert sum(case.kernels for case in CASES) == 30

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# tools/bench/clock/published: its committed results are of its sources, and its tables of the results; what
+# tools/bench/emulator/clock/published: its committed results are of its sources, and its tables of the results; what
 # rates, ratios, intervals and left-out calls are is held to figures that are made up here.
 set -euo pipefail
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../check.sh"
 cd "$work"
 export PYTHONDONTWRITEBYTECODE=1
-published=$repository/tools/bench/clock/published
+published=$repository/tools/bench/emulator/clock/published
 results=$repository/tools/bench/results/clock
 
 cat >fits.py <<'E2'

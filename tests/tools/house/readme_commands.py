@@ -18,7 +18,7 @@ NOT_RUN = {
     "nvcc ": "needs nvcc; tools_templates_compile has every template wherever there is one",
     "bench_conformance cuda:0": "needs a GPU",
     "bench_clock ": "a program of its own, and 260 kernels are too many for a test",
-    "tools/bench/clock/interval": "predicts a thousand kernels, and builds the program that does",
+    "tools/bench/emulator/clock/interval": "predicts a thousand kernels, and builds the program that does",
     "fa-tune export 7 --any-size": "wants a trial of a custom problem; tools_any_size",
     "pip install ": "compiles the program, or needs a wheel; tools/python/check_wheel",
     "python -m build": "compiles the program",

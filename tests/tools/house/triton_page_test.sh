@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# tools/bench/triton: its page is what the results say, and what is not found has a reason; what
+# tools/bench/emulator/triton: its page is what the results say, and what is not found has a reason; what
 # planted.py takes out, alone and in sets, with a program in fa-tune's place.
 set -euo pipefail
 # shellcheck source=tests/tools/check.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../check.sh"
 cd "$work"
 export PYTHONDONTWRITEBYTECODE=1
-scripts=$repository/tools/bench/triton
+scripts=$repository/tools/bench/emulator/triton
 results=$repository/tools/bench/results/triton
 
 try python3 "$scripts/page.py"

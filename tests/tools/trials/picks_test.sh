@@ -4,7 +4,7 @@ set -euo pipefail
 # shellcheck source=tests/tools/cli.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../cli.sh"
 export FA_TUNE=$program
-bench=$repository/tools/bench/picks
+bench=$repository/tools/bench/portfolio/picks
 key='reduction n=1048576'
 tune() { try "$bench" tune "$@" --device emulator:h100 --trials 4 --out out --only "$key"; }
 held() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["keys"][sys.argv[2]][sys.argv[3]]["trial"])' "out/$1.json" "$key" "$2"; }

@@ -7,7 +7,7 @@
 // argument and a quadratic in the rest (Oberman and Siu 2005, "A high-performance area-efficient
 // multifunction interpolator"). The widths, the coefficients and the partial products that its
 // squarer leaves out were worked out from the GPU's own answers to whole binades of arguments; see
-// tools/bench/approximations.cpp, which compares all 2^32.
+// tools/bench/emulator/approximations.cpp, which compares all 2^32.
 
 namespace fa_tune::emulator::FA_LANES {
 

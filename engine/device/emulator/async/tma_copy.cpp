@@ -202,8 +202,8 @@ std::optional<TensorMapBits> find_map(Warp& warp, const Op& op, int lane) {
 using BoxCoordinates = std::array<std::int32_t, 5>;
 
 // Whether a GPU makes a copy at these coordinates; else false, after a report. The PTX ISA is silent
-// about both rules: they are what an H100 did with 324 boxes (tools/bench/tensor_coordinates), which
-// stopped with an illegal instruction at all that break one and at no other.
+// about both rules: they are what an H100 did with 324 boxes (tools/bench/emulator/tensor_coordinates),
+// which stopped with an illegal instruction at all that break one and at no other.
 bool can_begin_at(Warp& warp, const Op& op, int lane, const TensorMapBits& map,
                   const BoxCoordinates& coordinates) {
   const std::int64_t first = std::int64_t{coordinates[0]} * map.element_bytes;

@@ -29,8 +29,8 @@ constexpr double kDivisionIssues = 20;
 // A membar or a fence empties the warp's queue of memory operations.
 constexpr double kFenceLatency = 100;
 // From the end of a warpgroup's last product until its sums can be read. Groups that are waited for
-// take 80 clocks beyond their products on an H200 (tools/bench/microbench), of which the fence, the
-// commit and the wait are among what is issued.
+// take 80 clocks beyond their products on an H200 (tools/bench/emulator/microbench), of which the
+// fence, the commit and the wait are among what is issued.
 constexpr double kWarpgroupLatency = 70;
 
 // "add" and "s64" of add.s64.

@@ -39,7 +39,7 @@ struct RecordedErrors {
 
 // The profile whose GPU timed them: "h100".
 const char* recorded_profile();
-// What tools/bench/clock/interval wrote into recorded_errors.inc, with this model.
+// What tools/bench/emulator/clock/interval wrote into recorded_errors.inc, with this model.
 const RecordedErrors& recorded_errors(KernelKind kind);
 
 // The 5% and 95% quantiles of a further value of which `values` are a sample, as order statistics:

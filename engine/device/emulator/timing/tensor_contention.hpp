@@ -9,7 +9,8 @@ namespace fa_tune::emulator {
 // 0.4 to 0.6 clocks each on an H200 (tools/bench/results/clock/microbench_h200.json, "beside").
 // Beside products, instructions of the ALU's and the special unit's rate take 0.6 to 1.2 clocks
 // longer themselves. Here that too is counted as a delay of the products: it ranks the variants of
-// `tools/bench/clock/fresh` better, on which (with the first seed) these constants were set.
+// `tools/bench/emulator/clock/fresh` better, on which (with the first seed) these constants were
+// set.
 inline double delay_of_products(const Cost& cost) {
   constexpr double kIssued = 0.5;
   constexpr double kAlu = 1;

@@ -47,7 +47,7 @@ constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
 // And so much faster still for bulk copies, of which those of several SMs for the same box meet on
 // their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
-// of `tools/bench/clock/fresh` with its first seed.
+// of `tools/bench/emulator/clock/fresh` with its first seed.
 constexpr double kSharedBulkGain = 1.5;
 // L1 and shared memory are one memory, 28 KB larger than the most that shared memory can take (CUDA
 // C++ Programming Guide, compute capabilities 8.0 to 9.0). What shared memory leaves of it holds

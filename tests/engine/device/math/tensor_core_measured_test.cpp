@@ -1,5 +1,5 @@
 // What an NVIDIA H100 80GB HBM3 (driver 580.159.04, NVRTC 13.0.88, 2026-11-21) answered where the
-// published rules are silent or differ: tools/bench/tensor_core found these.
+// published rules are silent or differ: tools/bench/emulator/tensor_core found these.
 
 #include <doctest/doctest.h>
 

@@ -253,7 +253,8 @@ TEST_CASE("a tensor store takes a box back, swizzled as it is, and leaves out wh
   }
 }
 
-TEST_CASE("a tensor copy begins where a GPU can begin it: tools/bench/tensor_coordinates") {
+TEST_CASE(
+    "a tensor copy begins where a GPU can begin it: tools/bench/emulator/tensor_coordinates") {
   const auto says = [](const std::string& body, Tensor tensor) {
     HopperBench bench(body);
     tensor.map.buffer = bench.buffer(tensor.bytes);

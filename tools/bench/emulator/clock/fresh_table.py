@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""The table of tools/bench/emulator/clock/fresh, and its data without what the model says of each kernel.
+
+    tools/bench/emulator/clock/fresh_table.py FOLDER OUT.json.gz    # FOLDER: with predicted_NAME.json
+    tools/bench/emulator/clock/fresh_table.py OUT.json.gz           # the table again
+"""
+import glob
+import gzip
+import json
+import math
+import os
+import statistics
+import sys
+
+KEPT = ("config", "median_us", "interval_us", "sm_mhz", "predicted_us", "not_modelled")
+# Families in this order, shapes as in the script.
+FAMILIES = ("mma", "wgmma", "l4", "a100")
+
+
+def row_of(row):
+    kept = {name: row[name] for name in KEPT if name in row}
+    interval = row.get("detail", {}).get("interval", {})
+    return {**kept, "low_us": interval.get("low_us"), "high_us": interval.get("high_us")}
+
+
+def collect(folder):
+    sets = {}
+    for path in glob.glob(os.path.join(folder, "predicted_*.json")):
+        with open(path) as file:
+            data = json.load(file)
+        name = os.path.basename(path)[len("predicted_"):-len(".json")]
+        rows = [row_of(row) for row in data["rows"]]
+        about = {key: data[key] for key in ("space", "shape", "seed", "template", "genes", "sms", "drawn", "skipped", "device", "driver", "compiler", "date")}
+        sets[name] = {**about, "rows": rows}
+    return dict(sorted(sets.items(), key=lambda each: (FAMILIES.index(each[0].split("_")[0]), -len(each[1]["rows"]), each[0])))
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result = [0] * len(values)
+    for rank, index in enumerate(order):
+        result[index] = rank
+    return result
+
+
+def spearman(a, b):
+    if len(a) < 3:
+        return float("nan")
+    x, y = ranks(a), ranks(b)
+    return statistics.correlation(x, y)
+
+
+def table(sets):
+    print("| kernels, shape (B, H, L, D), SMs | variants | Spearman | of the fastest tenth | error, median | predicted, of measured"
+          " | inside the interval | regret of the predicted best |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name, each in sets.items():
+        rows = [row for row in each["rows"] if "predicted_us" in row]
+        measured = [row["median_us"] for row in rows]
+        predicted = [row["predicted_us"] for row in rows]
+        errors = [math.log(p / m) for p, m in zip(predicted, measured)]
+        fastest = sorted(rows, key=lambda row: row["median_us"])[:max(3, len(rows) // 10)]
+        inside = [row["low_us"] <= row["median_us"] <= row["high_us"] for row in rows if row["low_us"] is not None]
+        pick = min(rows, key=lambda row: row["predicted_us"])
+        print(f"| {name.split('_')[0]}: {each['shape'].replace(',', ', ')}, {each['sms']} | {len(rows)} of {len(each['rows'])} "
+              f"| {spearman(measured, predicted):.3f} "
+              f"| {spearman([row['median_us'] for row in fastest], [row['predicted_us'] for row in fastest]):.2f} of {len(fastest)} "
+              f"| {100 * statistics.median(map(abs, errors)):.1f}% | {math.exp(statistics.median(errors)):.2f} "
+              f"| {100 * sum(inside) / max(len(inside), 1):.0f}% | {100 * (pick['median_us'] / min(measured) - 1):.1f}% |")
+
+
+def main():
+    if len(sys.argv) == 3:
+        sets = collect(sys.argv[1])
+        # Without a time in the header, so that the same data make the same file.
+        with open(sys.argv[2], "wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            packed.write(json.dumps(sets).encode())
+    elif len(sys.argv) == 2:
+        with gzip.open(sys.argv[1]) as file:
+            sets = json.load(file)
+    else:
+        sys.exit(__doc__)
+    table(sets)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/device/device.hpp"
+#include "engine/kernel/compile/compiler.hpp"
+
+// Parts of bench_microbench.
+
+namespace fa_tune::bench {
+
+using Json = nlohmann::ordered_json;
+
+// One instruction, as CUDA text. `step` may use x[c] (its own state), a, b (values that do not
+// change), c (the chain), lane, base (address of 48 KB of shared memory).
+struct Instruction {
+  std::string name;
+  std::string state;   // type of x[c]
+  std::string start;   // value of x[c]
+  std::string values;  // declares a and b
+  std::string step;
+  int per_step = 1;  // instructions a step
+};
+
+// What is asked of the SM: each warp has `chains` that do not depend on each other.
+std::string chain_source(const Instruction& instruction, int chains, int unroll);
+const std::vector<Instruction>& instructions();
+
+// CUDA text of single experiments; each kernel is called `bench` and takes (times, data, count).
+// What every kernel begins with: its signature, and functions that note times.
+std::string kernel_prelude();
+std::string barrier_source();
+std::string chase_source();
+std::string stream_source();
+std::string async_source(int copies, int pitch);
+std::string empty_source();
+
+// Runs experiments on one device.
+class Lab {
+ public:
+  Lab(device::Device& device, kernel::Compiler& compiler);
+  ~Lab();
+  Lab(const Lab&) = delete;
+  Lab& operator=(const Lab&) = delete;
+
+  struct Shape {
+    std::uint32_t blocks = 1;
+    std::uint32_t threads = 32;
+    std::uint32_t shared = 0;
+    int count = 0;
+    std::string arch_suffix = {};  // "a": what one architecture alone has
+  };
+  // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
+  double clocks(const std::string& source, const Shape& shape);
+  // Microseconds a launch, by the device's timer.
+  double microseconds(const std::string& source, const Shape& shape);
+  // SM clocks a microsecond, as the last call of clocks() saw it.
+  double clock_mhz() const { return clock_mhz_; }
+  void fill(const std::vector<std::uint32_t>& words);
+  std::uint64_t data_bytes() const { return data_bytes_; }
+
+ private:
+  device::Launch prepare(const std::string& source, const Shape& shape);
+
+  device::Device& device_;
+  kernel::Compiler& compiler_;
+  std::string last_source_;
+  device::KernelHandle kernel_{};
+  device::BufferHandle times_{};
+  device::BufferHandle data_{};
+  std::uint64_t data_bytes_ = 0;
+  double clock_mhz_ = 0;
+};
+
+Json measure_instructions(Lab& lab);
+// Products of warpgroups, and other instructions beside them. sm_90 alone.
+Json measure_warpgroup_products(Lab& lab);
+Json measure_memory(Lab& lab, int sms);
+// Additions to global memory by all SMs, to few lines and to many.
+Json measure_atomics(Lab& lab, int sms);
+Json measure_launches(Lab& lab, int sms);
+
+}  // namespace fa_tune::bench

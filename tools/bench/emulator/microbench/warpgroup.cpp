@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "tools/bench/emulator/microbench/microbench.hpp"
+
+// What a warpgroup's products (wgmma) take, and what other instructions of the same SM partitions
+// take beside them: sums are read from and written to the registers that those use too.
+
+namespace fa_tune::bench {
+namespace {
+
+constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
+                                                     "cvt.f16x2.f32", "add+xor", "setp+selp"};
+constexpr int kProducts = 8;  // a group
+constexpr int kGroups = 256;
+constexpr int kBesideSteps = 128;
+constexpr std::uint32_t kWarpgroupShared = 96 * 1024;
+constexpr std::uint32_t kWarpgroup = 128;
+
+double three_decimals(double value) { return std::round(value * 1000) / 1000; }
+
+// A product m64nNk16 of halves into `sums`; A from registers, or as B from shared memory.
+std::string product(int columns, bool from_registers) {
+  const int sums = columns / 2;
+  std::string outputs;
+  std::string names;
+  for (int i = 0; i < sums; ++i) {
+    outputs += fmt::format("{}\"+f\"(sums[{}])", i == 0 ? "" : ", ", i);
+    names += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+  }
+  const std::string a =
+      from_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", sums, sums + 1, sums + 2, sums + 3)
+                     : fmt::format("%{}", sums);
+  const int b = sums + (from_registers ? 4 : 1);
+  const char* inputs = from_registers ? R"("r"(a0), "r"(a0), "r"(a0), "r"(a0), "l"(matrix))"
+                                      : R"("l"(matrix), "l"(matrix))";
+  return fmt::format(
+      "asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16 {{{}}}, {}, %{}, 1, 1, "
+      "1{}, 0;\" : {} : {});",
+      columns, names, a, b, from_registers ? "" : ", 0", outputs, inputs);
+}
+
+// Warpgroup 0: `count` groups of products, each waited for, or products until the others are done.
+// The others: rounds of `beside`, `count` of them or until warpgroup 0 is done.
+std::string source(int columns, bool from_registers, int per_group, const Instruction& beside,
+                   bool products_end) {
+  return fmt::format(
+      R"(
+__device__ volatile int over;
+{prelude}
+  const unsigned a0 = data[1];
+  const unsigned long long matrix = (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+  if (threadIdx.x == 0) over = 0;
+  __syncthreads();
+  const unsigned long long ns = nanoseconds();
+  const unsigned long long begin = now();
+  unsigned kept = 0;
+  __shared__ volatile int stop;
+  if (threadIdx.x < 128) {{
+    float sums[{sums}];
+    #pragma unroll
+    for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+    #pragma unroll 1
+    for (int i = 0; {products_go_on}; ++i) {{
+      if (!{products_end}) {{
+        // All four warps go on, or none.
+        if (threadIdx.x == 0) stop = over;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        const bool stopped = stop != 0;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        if (stopped) break;
+      }}
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      #pragma unroll
+      for (int u = 0; u < {per_group}; ++u) {{ {product} }}
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }}
+    #pragma unroll
+    for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+    if ({products_end}) over = 1;
+  }} else {{
+    {values}
+    {state} x[8];
+    #pragma unroll
+    for (int c = 0; c < 8; ++c) x[c] = {state}({start});
+    #pragma unroll 1
+    for (int i = 0; {others_go_on}; ++i) {{
+      #pragma unroll
+      for (int u = 0; u < {steps} / 8; ++u) {{
+        #pragma unroll
+        for (int c = 0; c < 8; ++c) {{ {step} }}
+      }}
+    }}
+    #pragma unroll
+    for (int c = 0; c < 8; ++c) kept += static_cast<unsigned>(x[c]);
+    if (!{products_end}) over = 1;
+  }}
+  note(times, begin, now(), ns);
+  if (kept == 0x12345678) data[3] = kept;
+}}
+)",
+      fmt::arg("prelude", kernel_prelude()), fmt::arg("sums", columns / 2),
+      fmt::arg("products_go_on", products_end ? "i < count" : "true"),
+      fmt::arg("others_go_on", products_end ? "over == 0" : "i < count"),
+      fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
+      fmt::arg("products_end", products_end ? "true" : "false"), fmt::arg("values", beside.values),
+      fmt::arg("state", beside.state), fmt::arg("start", beside.start),
+      fmt::arg("steps", kBesideSteps), fmt::arg("step", beside.step));
+}
+
+}  // namespace
+
+Json measure_warpgroup_products(Lab& lab) {
+  Json result = Json::object();
+  const Instruction& any = instructions().front();
+  const auto shape = [](std::uint32_t warpgroups, int count) {
+    return Lab::Shape{1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
+  };
+  Json alone = Json::object();
+  for (const bool from_registers : {false, true}) {
+    for (const int columns : {8, 32, 64, 128, 192, 256}) {
+      Json row = Json::object();
+      for (const int products : {1, 2, 4, 8}) {
+        const double clocks =
+            lab.clocks(source(columns, from_registers, products, any, true), shape(1, kGroups)) /
+            kGroups;
+        row[std::to_string(products)] = three_decimals(clocks);
+      }
+      alone[fmt::format("n{} {}", columns, from_registers ? "registers" : "shared")] = row;
+    }
+  }
+  result["clocks_of_a_group_of_so_many"] = alone;
+  fmt::print("wgmma m64nNk16, clocks of a group of so many that is waited for:\n{}\n",
+             alone.dump(1));
+  Json beside = Json::object();
+  for (const Instruction& each : instructions()) {
+    if (std::ranges::find(kBeside, each.name) == kBeside.end()) continue;
+    Json row = Json::object();
+    for (const std::uint32_t others : {1U, 2U}) {
+      const int rounds = 512;
+      const double per = static_cast<double>(rounds) * kBesideSteps * each.per_step;
+      for (const auto& [name, columns, from_registers] : {std::tuple{"n64 shared", 64, false},
+                                                          {"n128 shared", 128, false},
+                                                          {"n128 registers", 128, true},
+                                                          {"n64 registers", 64, true}}) {
+        const std::string key = fmt::format("{} warps beside {}", 4 * others, name);
+        const double clocks = lab.clocks(source(columns, from_registers, kProducts, each, false),
+                                         shape(1 + others, rounds));
+        const double products = lab.clocks(source(columns, from_registers, kProducts, each, true),
+                                           shape(1 + others, kGroups));
+        row[key] = {{"clocks_an_instruction", three_decimals(clocks / per)},
+                    {"clocks_a_product", three_decimals(products / (kGroups * kProducts))}};
+      }
+    }
+    beside[each.name] = row;
+    fmt::print("{:<14} {}\n", each.name, row.dump());
+  }
+  result["beside"] = beside;
+  return result;
+}
+
+}  // namespace fa_tune::bench
