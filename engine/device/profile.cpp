@@ -67,6 +67,7 @@ constexpr Rate kRates[] = {
     {"tensor_latency", &DeviceProfile::tensor_latency, Of::time},
     {"shared_latency", &DeviceProfile::shared_latency, Of::time},
     {"l2_latency", &DeviceProfile::l2_latency, Of::time},
+    {"dram_latency", &DeviceProfile::dram_latency, Of::time, false},
     {"barrier_latency", &DeviceProfile::barrier_latency, Of::time},
     {"barrier_warp_clocks", &DeviceProfile::barrier_warp_clocks, Of::time},
 };

@@ -63,6 +63,7 @@ struct DeviceProfile {
   double tensor_latency = 0;
   double shared_latency = 0;
   double l2_latency = 0;           // a global load that L2 answers
+  double dram_latency = 0;         // one that it does not; 0: not known, taken for the same
   double barrier_latency = 0;      // of a block of one warp
   double barrier_warp_clocks = 0;  // and so much more for each warp
 

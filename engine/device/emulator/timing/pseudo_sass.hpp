@@ -105,6 +105,9 @@ struct MachineBlock {
     std::uint32_t value = 0;
   };
   std::vector<Output> outputs;  // last writers of values that live across blocks
+  // Of a loop that ptxas unrolled: where the steps of each round end. Executions in a row have one
+  // after the other. Empty: every execution has all steps.
+  std::vector<std::uint32_t> rounds;
 };
 
 // A program as the simulated SM runs it.

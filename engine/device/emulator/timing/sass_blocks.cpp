@@ -10,23 +10,26 @@
 //    kind it is; the others cost time alone. Where ptxas made one access to shared memory of
 //    several, it has the wavefronts of all.
 //
+// 4. A loop that ptxas unrolled has several rounds in one basic block, whose instructions are mixed.
+//    Each time round a part of it is run, as long as the others. Loops of one block of PTX alone.
+//
 // What follows the last EXIT is out of the way on purpose (slow paths of divisions, further tries
-// of a wait) and is left out. A block that ptxas unrolled, or of which something that has to happen
-// is not found, keeps the steps of pseudo_sass.cpp.
+// of a wait) and is left out. A block that is unrolled otherwise, or of which something that has to
+// happen is not found, keeps the steps of pseudo_sass.cpp.
 
 #include "engine/device/emulator/timing/sass_blocks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/device/emulator/timing/sass_cost.hpp"
+#include "engine/device/emulator/timing/sass_steps.hpp"
 
 namespace fa_tune::emulator {
 namespace {
 
-constexpr std::uint32_t kNone = ~0U;
+constexpr std::uint32_t kNone = MatchedInstruction::kNone;
 // Two blocks that run about as often as each other run together: lanes that part, and the first and
 // last times round a loop, make small differences.
 constexpr double kAbout = 1.25;
@@ -66,10 +69,11 @@ class Matcher {
   }
 
  private:
-  struct Instruction {
-    SassInstruction sass;
-    std::uint32_t op = kNone;    // of the program, that it was made from
-    std::uint32_t host = kNone;  // block of PTX that its own block stands for
+  // A basic block of the machine code.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::map<std::uint32_t, int> votes;  // instructions by the block of PTX they were made from
   };
 
   void decode(int sm) {
@@ -185,7 +189,7 @@ class Matcher {
   void place() {
     placed_.resize(code_.blocks.size());
     for (std::uint32_t i = 0; i < code_of_.size(); ++i) {
-      const Instruction& each = code_of_[i];
+      const MatchedInstruction& each = code_of_[i];
       if (each.host == kNone || each.sass.kind == SassKind::nop) continue;
       std::uint32_t block = each.host;
       if (each.op != kNone && code_.block_of[each.op] != block) {
@@ -201,7 +205,7 @@ class Matcher {
   }
 
   // Whether it does the work of the PTX instruction that it was made from.
-  bool carries(const Instruction& each) const {
+  bool carries(const MatchedInstruction& each) const {
     return each.op != kNone && carrier_of(costs_[each.op]).has(each.sass.kind);
   }
 
@@ -212,27 +216,9 @@ class Matcher {
         if (carries(code_of_[i])) carried_[code_of_[i].op] = true;
   }
 
-  // The wavefronts of a block's loads from shared memory, or of its stores, over those of the ones
-  // that machine code is left of: ptxas makes one wide access of several, and names one of them.
-  double joined_wavefronts(const MachineBlock& block, bool stores) const {
-    double all = 0;
-    double carried = 0;
-    for (std::uint32_t op = block.begin; op < block.end; ++op) {
-      if (costs_[op].role != Role::shared || is_store(op) != stores) continue;
-      const auto wavefronts = static_cast<double>(record_.ops()[op].shared_wavefronts);
-      all += wavefronts;
-      if (carried_[op]) carried += wavefronts;
-    }
-    return carried > 0 ? all / carried : 1;
-  }
-
-  bool is_store(std::uint32_t op) const {
-    return program_.names[program_.ops[op].name].starts_with("st");
-  }
-
   // The instructions that do the work of each PTX instruction, in their order.
-  std::map<std::uint32_t, std::vector<std::uint32_t>> carriers(std::uint32_t block) const {
-    std::map<std::uint32_t, std::vector<std::uint32_t>> found;
+  Carriers carriers(std::uint32_t block) const {
+    Carriers found;
     for (const std::uint32_t i : placed_[block])
       if (carries(code_of_[i])) found[code_of_[i].op].push_back(i);
     return found;
@@ -287,117 +273,61 @@ class Matcher {
         return leave(number,
                      "nothing does what " + program_.names[program_.ops[op].name] + " does");
     }
-    if (is_unrolled(number)) return leave(number, "unrolled by ptxas");
-    write_steps(block, number, found);
+    if (is_unrolled(number)) return write_rounds(number) || leave(number, "unrolled by ptxas");
+    writer_.write(block, placed_[number], found, carried_);
     return true;
   }
 
-  void write_steps(MachineBlock& block, std::uint32_t number,
-                   const std::map<std::uint32_t, std::vector<std::uint32_t>>& found) {
-    // What happens in order keeps it: which machine instruction does which of it follows the trace.
-    std::vector<std::uint32_t> ordered;
-    std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
-    std::map<std::uint32_t, std::size_t> parts;   // of an op that several do together
-    std::vector<std::uint32_t> absent;            // ops that nothing is left of
-    for (std::uint32_t op = block.begin; op < block.end; ++op) {
-      const auto at = found.find(op);
-      if (at == found.end()) {
-        if (in_order(costs_[op])) absent.push_back(op);
-        continue;
-      }
-      if (in_order(costs_[op])) {
-        ordered.push_back(op);
-        continue;
-      }
-      parts[op] = at->second.size();
-      for (const std::uint32_t i : at->second) acts[i] = op;
-    }
-    for (const auto& [op, all] : found) {
-      if (op >= block.begin && op < block.end) continue;
-      parts[op] = all.size();  // taken out of another block
-      for (const std::uint32_t i : all) acts[i] = op;
-    }
-    std::vector<std::uint32_t> carriers;
-    for (const std::uint32_t op : ordered) carriers.push_back(found.at(op).front());
-    std::ranges::sort(carriers);
-    for (std::size_t i = 0; i < ordered.size(); ++i) acts[carriers[i]] = ordered[i];
+  // How often in a row a loop of one block runs; once if it is none.
+  double rounds_in_a_row(std::uint32_t number) const {
+    const MachineBlock& block = code_.blocks[number];
+    const Op& last = program_.ops[block.end - 1];
+    if (last.kind != Kind::branch || last.target != block.begin || number == 0) return 1;
+    const double entries = runs_of(number - 1);
+    return entries > 0 ? runs_of(number) / entries : 1;
+  }
 
-    const std::array joined = {joined_wavefronts(block, false), joined_wavefronts(block, true)};
-    block.steps.clear();
-    block.inputs.clear();
-    block.outputs.clear();
-    std::fill_n(code_.issues.begin() + block.begin, block.end - block.begin, 0.0);
-    std::uint32_t place = block.begin;
-    std::size_t next_absent = 0;
-    const auto add_absent = [&](std::uint32_t before) {
-      for (; next_absent < absent.size() && absent[next_absent] < before; ++next_absent) {
-        const std::uint32_t op = absent[next_absent];
-        Cost cost = costs_[op];
-        cost.issues = cost.busy = 0;
-        cost.unit = Unit::control;
-        Step step;
-        step.op = step.place = op;
-        step.cost = add_cost(cost);
-        step.is_machine = true;
-        block.steps.push_back(step);
-      }
-    };
+  // Of the basic blocks that a loop became, the one with the most rounds that it may run: those
+  // before and behind it do what is left over. False: there is none, or what it does has an order.
+  bool write_rounds(std::uint32_t number) {
+    MachineBlock& block = code_.blocks[number];
+    for (std::uint32_t op = block.begin; op < block.end; ++op)
+      if (in_order(costs_[op])) return false;
+    const double most = kAbout * rounds_in_a_row(number);
+    UnrolledRounds best;
+    for (const Stretch& stretch : stretches_) {
+      UnrolledRounds rounds = rounds_in(stretch, number);
+      if (rounds.count > best.count && static_cast<double>(rounds.count) <= most)
+        best = std::move(rounds);
+    }
+    if (best.count < 2) return false;
+    writer_.write(block, best);
+    return true;
+  }
+
+  // None where something that has to happen is not found.
+  UnrolledRounds rounds_in(const Stretch& stretch, std::uint32_t number) const {
+    UnrolledRounds rounds;
     for (const std::uint32_t i : placed_[number]) {
-      const Instruction& each = code_of_[i];
-      if (each.op >= block.begin && each.op < block.end) place = each.op;
-      Step step;
-      step.is_machine = true;
-      step.place = step.op = place;
-      step.stall = std::max<std::uint8_t>(each.sass.stall, 1);
-      step.write_barrier = each.sass.write_barrier;
-      step.read_barrier = each.sass.read_barrier;
-      step.waits = each.sass.waits;
-      const auto act = acts.find(i);
-      step.acts = act != acts.end();
-      if (step.acts) {
-        step.op = act->second;
-        if (in_order(costs_[step.op])) {
-          step.place = step.op;
-          add_absent(step.op);
-        }
-        const auto part = parts.find(step.op);
-        const auto count = part == parts.end() ? 1.0 : static_cast<double>(part->second);
-        const bool is_shared =
-            costs_[step.op].role == Role::shared && step.op >= block.begin && step.op < block.end;
-        step.share = static_cast<float>((is_shared ? joined[is_store(step.op)] : 1) / count);
-        Cost cost = costs_[step.op];
-        cost.issues = 1;
-        if (cost.unit == Unit::tensor) {
-          cost.busy /= count;
-          cost.operands /= count;
-        }
-        step.cost = add_cost(cost);
-      } else {
-        step.cost = plain_cost(each.sass.kind);
-      }
-      code_.issues[step.place] += 1;
-      block.steps.push_back(step);
+      if (i < stretch.begin || i >= stretch.end) continue;
+      rounds.instructions.push_back(i);
+      if (carries(code_of_[i]) && code_.block_of[code_of_[i].op] == number)
+        rounds.carriers[code_of_[i].op].push_back(i);
     }
-    add_absent(block.end);
+    const MachineBlock& block = code_.blocks[number];
+    for (std::uint32_t op = block.begin; op < block.end; ++op) {
+      const Carrier wanted = carrier_of(costs_[op]);
+      if (wanted.count > 0 && wanted.wanted && !rounds.carriers.contains(op)) return {};
+    }
+    // As many as most PTX instructions have carriers: some are joined to wide ones, others become
+    // several.
+    std::map<std::size_t, int> votes;
+    for (const auto& [op, all] : rounds.carriers) ++votes[all.size()];
+    const auto most =
+        std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+    if (most != votes.end()) rounds.count = most->first;
+    return rounds;
   }
-
-  std::uint32_t add_cost(const Cost& cost) {
-    code_.costs.push_back(cost);
-    return static_cast<std::uint32_t>(code_.costs.size() - 1);
-  }
-
-  std::uint32_t plain_cost(SassKind kind) {
-    std::uint32_t& place = plain_[static_cast<std::size_t>(kind)];
-    if (place == 0) place = add_cost(cost_of(kind, profile_));
-    return place;
-  }
-
-  // A basic block of the machine code.
-  struct Stretch {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::map<std::uint32_t, int> votes;  // instructions by the block of PTX they were made from
-  };
 
   const Program& program_;
   const DeviceProfile& profile_;
@@ -406,10 +336,10 @@ class Matcher {
   std::vector<double> runs_;  // of each block of PTX
   std::vector<Stretch> stretches_;
   std::vector<Cost> costs_;  // of each PTX instruction by itself
-  std::vector<Instruction> code_of_;
+  std::vector<MatchedInstruction> code_of_;
   std::vector<std::vector<std::uint32_t>> placed_;  // machine instructions by block of PTX
   std::vector<bool> carried_;  // PTX instructions that a machine instruction does the work of
-  std::array<std::uint32_t, static_cast<std::size_t>(SassKind::other) + 1> plain_{};
+  StepWriter writer_{program_, profile_, record_, code_, costs_, code_of_};
 };
 
 }  // namespace

@@ -47,7 +47,10 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
   }
   if (range >= ranges.size()) return false;
   const bool was_machine = block != nullptr && !block->steps.empty() && block->steps[0].is_machine;
+  const MachineBlock* const before = block;
   block = &code.blocks[code.block_of[at]];
+  const auto& rounds = block->rounds;
+  round_ = block == before && !rounds.empty() ? (round_ + 1) % rounds.size() : 0;
   // Which barrier a value of the PTX would wait for is not known.
   if (was_machine && !block->steps.empty() && !block->steps[0].is_machine)
     for (const Result& barrier : barriers) free = std::max(free, barrier.at);
@@ -55,7 +58,8 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
   begin = at;
   end = std::min(block->end, ranges[range].end);
   at = end;
-  step = 0;
+  step = round_ == 0 ? 0 : rounds[round_ - 1];
+  last_ = rounds.empty() ? block->steps.size() : rounds[round_];
   if (done.size() < block->steps.size()) done.resize(block->steps.size());
   return true;
 }
@@ -81,7 +85,7 @@ SimulatedWarp::Meeting SimulatedWarp::meeting(const Cost& cost) {
 
 bool SimulatedWarp::find_next(const MachineCode& code) {
   for (;;) {
-    while (block == nullptr || step == block->steps.size()) {
+    while (block == nullptr || step == last_) {
       if (!enter_block(code)) return false;
     }
     const Step& candidate = block->steps[step];

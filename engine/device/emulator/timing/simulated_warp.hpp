@@ -103,6 +103,8 @@ struct SimulatedWarp {
 
  private:
   std::uint32_t passed_ = 0;  // kept instructions before `begin`
+  std::size_t round_ = 0;     // of MachineBlock::rounds
+  std::size_t last_ = 0;      // step behind those of this execution
   bool enter_block(const MachineCode& code);
 };
 

@@ -146,6 +146,15 @@ double l2_us(const DeviceProfile& profile, const Traffic& traffic, double link_u
   return (hit / profile.l2_hit_gb_per_s + missed / profile.l2_miss_gb_per_s) / 1e3;
 }
 
+// As its loads see it: of what is not in L2 they wait for DRAM.
+DeviceProfile with_misses(const DeviceProfile& profile, const Traffic& traffic) {
+  const double moved = std::max(traffic.read + traffic.written, 1.0);
+  const double further = std::max(profile.dram_latency - profile.l2_latency, 0.0);
+  DeviceProfile seen = profile;
+  seen.l2_latency += further * std::min(dram_bytes(profile, traffic) / moved, 1.0);
+  return seen;
+}
+
 bool spills_leave_l1(const DeviceProfile& profile, const KernelResources& resources,
                      const LaunchConfig& launch, int blocks) {
   const double held = blocks;
@@ -214,7 +223,8 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const Counters grid = record.totals.scaled(to_grid);
   const Traffic traffic = traffic_of(program, record, to_grid, grid, reachable_bytes);
-  const MachineCode code = make_machine_code(program, profile, record);
+  const DeviceProfile seen = with_misses(profile, traffic);
+  const MachineCode code = make_machine_code(program, seen, record);
 
   SmWork work;
   work.grid = launch.grid.count();
@@ -230,7 +240,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   work.spills_leave_l1 = spills_leave_l1(profile, resources, launch, held.blocks_per_sm);
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
-  const SmTime sm = simulate_sm(code, record, profile, work);
+  const SmTime sm = simulate_sm(code, record, seen, work);
 
   const double us_per_clock = kModelBias / profile.clock_mhz;
   const double sm_us = sm.clocks * us_per_clock;

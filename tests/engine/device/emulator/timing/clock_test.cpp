@@ -292,6 +292,28 @@ TEST_CASE("L2's slices work for what they hold and for what DRAM takes; else the
   CHECK(slow.us == doctest::Approx(kBytes / 1e3 + profile.launch_us).epsilon(0.001));
 }
 
+TEST_CASE("what L2 does not hold takes as long to come as DRAM takes") {
+  // Loads of 64 KB, each of which waits for the one before.
+  std::string body =
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; "
+      "add.u64 %rd3, %rd1, %rd2;\n";
+  constexpr int kLoads = 64;
+  for (int i = 0; i < kLoads; ++i)
+    body +=
+        "ld.global.u32 %r2, [%rd3]; and.b32 %r2, %r2, 0; cvt.u64.u32 %rd2, %r2; add.u64 %rd3, "
+        "%rd3, %rd2; add.u64 %rd3, %rd3, 1024;\n";
+  const Ran reader(body, 256, 1);
+  emulator::DeviceProfile profile = test::small_profile();
+  const auto clocks = [&] { return reader.time(profile).us * profile.clock_mhz / kModelBias; };
+  const double held = clocks();
+  profile.dram_latency = profile.l2_latency + 400;
+  CHECK(clocks() == held);
+  profile.l2_bytes = 1024;
+  CHECK(clocks() - held == doctest::Approx(kLoads * 400).epsilon(0.01));
+  profile.dram_latency = 0;  // not known
+  CHECK(clocks() == doctest::Approx(held).epsilon(0.01));
+}
+
 TEST_CASE("the detail and the table say what was found") {
   const Ran ran(
       "mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 7; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;\n"

@@ -219,16 +219,65 @@ TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last 
   CHECK(with_slow_path == run.clocks({start, costly, special, back(2), machine(kExit, ret)}));
 }
 
+TEST_CASE("sass: of a loop that ptxas unrolled each time round is a part") {
+  Coded run(kLoop + "ret;");
+  const auto special = machine(kMufu, run.line("ex2.approx.ftz.f32"));
+  const auto costly = machine(kFfma, run.line("fma.rn.f32"), {15});
+  const auto again = machine(kBra, run.line("bra"), {5});
+  const auto end = machine(kExit, run.line("ret"));
+  // Ten rounds.
+  const auto rounds = [&](int copies, std::vector<EncodedInstruction> leftover = {}) {
+    std::vector<EncodedInstruction> instructions;
+    for (int i = 0; i < copies; ++i) instructions.insert(instructions.end(), {costly, special});
+    instructions.push_back(again);
+    instructions.insert(instructions.end(), leftover.begin(), leftover.end());
+    instructions.push_back(end);
+    return instructions;
+  };
+  for (const int copies : {1, 2, 5, 10}) {
+    CAPTURE(copies);
+    const MachineCode code = run.code(rounds(copies));
+    CHECK(code.unmatched == "");
+    CHECK(code.machine_share == 1);
+    const SmTime time = run.time(rounds(copies));
+    CHECK(time.busy[static_cast<std::size_t>(Unit::special)] == 10 * 8);
+    // A branch for so many rounds.
+    CHECK(time.clocks == doctest::Approx(10 * 16 + 10.0 / copies * 5).epsilon(0.03));
+  }
+  // What is left over after the rounds is not run with them.
+  CHECK(run.clocks(rounds(5, {costly, special, again})) == doctest::Approx(run.clocks(rounds(5))));
+}
+
+TEST_CASE("sass: of an unrolled loop one wide access has the wavefronts of its rounds") {
+  const std::string loop =
+      ".shared .align 16 .b8 s[64];\nmov.u32 %r2, s;\nmov.u32 %r1, 0;\nAGAIN:\n"
+      "ld.shared.f32 %f3, [%r2];\nex2.approx.ftz.f32 %f1, %f3;\nadd.s32 %r1, %r1, 1;\n"
+      "setp.lt.s32 %p1, %r1, 8;\n@%p1 bra AGAIN;\nret;";
+  Coded run(loop);
+  const auto load = machine(kLds, run.line("ld.shared.f32"));
+  const auto special = machine(kMufu, run.line("ex2.approx.ftz.f32"));
+  const auto again = machine(kBra, run.line("bra"));
+  const auto end = machine(kExit, run.line("ret"));
+  const auto busy = [&](std::vector<EncodedInstruction> instructions) {
+    return run.time(std::move(instructions)).busy[static_cast<std::size_t>(Unit::memory)];
+  };
+  const double each = busy({load, special, again, end});
+  CHECK(each > 0);
+  CHECK(busy({load, special, special, special, special, again, end}) == doctest::Approx(each));
+  CHECK(busy({load, special, load, special, special, special, again, end}) ==
+        doctest::Approx(each));
+}
+
 TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
   Coded run(kLoop + "ld.param.u64 %rd1, [out];\nst.global.f32 [%rd1], %f3;\nret;");
   const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
   const std::uint32_t bra = run.line("bra");
   const std::uint32_t ret = run.line("ret");
   const std::uint32_t store = run.line("st.global.f32");
-  // Three times round the loop in one.
-  const MachineCode unrolled =
-      run.code({machine(kMufu, ex2), machine(kMufu, ex2), machine(kMufu, ex2), machine(kBra, bra),
-                machine(kStg, store), machine(kExit, ret)});
+  // More rounds of the loop than it runs.
+  std::vector<EncodedInstruction> rounds(20, machine(kMufu, ex2));
+  rounds.insert(rounds.end(), {machine(kBra, bra), machine(kStg, store), machine(kExit, ret)});
+  const MachineCode unrolled = run.code(rounds);
   CHECK(unrolled.unmatched ==
         "PTX line " + std::to_string(run.line("fma.rn.f32")) + ": unrolled by ptxas");
   CHECK(unrolled.machine_share > 0);

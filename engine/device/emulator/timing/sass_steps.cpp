@@ -1,0 +1,171 @@
+#include "engine/device/emulator/timing/sass_steps.hpp"
+
+#include <algorithm>
+
+#include "engine/device/emulator/timing/sass_cost.hpp"
+
+namespace fa_tune::emulator {
+
+void StepWriter::begin(MachineBlock& block) {
+  block.steps.clear();
+  block.inputs.clear();
+  block.outputs.clear();
+  block.rounds.clear();
+  std::fill_n(code_.issues.begin() + block.begin, block.end - block.begin, 0.0);
+}
+
+Step StepWriter::step_of(std::uint32_t instruction, std::uint32_t place) const {
+  const SassInstruction& sass = instructions_[instruction].sass;
+  Step step;
+  step.is_machine = true;
+  step.place = step.op = place;
+  step.stall = std::max<std::uint8_t>(sass.stall, 1);
+  step.write_barrier = sass.write_barrier;
+  step.read_barrier = sass.read_barrier;
+  step.waits = sass.waits;
+  return step;
+}
+
+void StepWriter::act(Step& step, std::uint32_t op, double part, double wavefronts) {
+  step.op = op;
+  step.share = static_cast<float>(wavefronts * part);
+  Cost cost = costs_[op];
+  cost.issues = 1;
+  if (cost.unit == Unit::tensor) {
+    cost.busy *= part;
+    cost.operands *= part;
+  }
+  step.cost = add_cost(cost);
+}
+
+template <class IsCarried>
+std::array<double, 2> StepWriter::joined_wavefronts(const MachineBlock& block,
+                                                    IsCarried is_carried) const {
+  std::array<double, 2> all{}, carried{};  // of loads, of stores
+  for (std::uint32_t op = block.begin; op < block.end; ++op) {
+    if (costs_[op].role != Role::shared) continue;
+    const auto wavefronts = static_cast<double>(record_.ops()[op].shared_wavefronts);
+    all[is_store(op)] += wavefronts;
+    if (is_carried(op)) carried[is_store(op)] += wavefronts;
+  }
+  const auto ratio = [&](std::size_t i) { return carried[i] > 0 ? all[i] / carried[i] : 1; };
+  return {ratio(0), ratio(1)};
+}
+
+bool StepWriter::is_store(std::uint32_t op) const {
+  return program_.names[program_.ops[op].name].starts_with("st");
+}
+
+void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& placed,
+                       const Carriers& carriers, const std::vector<bool>& carried) {
+  // What happens in order keeps it: which machine instruction does which of it follows the trace.
+  std::vector<std::uint32_t> ordered;
+  std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
+  std::map<std::uint32_t, std::size_t> parts;   // of an op that several do together
+  std::vector<std::uint32_t> absent;            // ops that nothing is left of
+  for (std::uint32_t op = block.begin; op < block.end; ++op) {
+    const auto at = carriers.find(op);
+    if (at == carriers.end()) {
+      if (in_order(costs_[op])) absent.push_back(op);
+      continue;
+    }
+    if (in_order(costs_[op])) {
+      ordered.push_back(op);
+      continue;
+    }
+    parts[op] = at->second.size();
+    for (const std::uint32_t i : at->second) acts[i] = op;
+  }
+  for (const auto& [op, all] : carriers) {
+    if (op >= block.begin && op < block.end) continue;
+    parts[op] = all.size();  // taken out of another block
+    for (const std::uint32_t i : all) acts[i] = op;
+  }
+  std::vector<std::uint32_t> in_turn;
+  for (const std::uint32_t op : ordered) in_turn.push_back(carriers.at(op).front());
+  std::ranges::sort(in_turn);
+  for (std::size_t i = 0; i < ordered.size(); ++i) acts[in_turn[i]] = ordered[i];
+
+  const auto joined = joined_wavefronts(block, [&](std::uint32_t op) { return carried[op]; });
+  begin(block);
+  std::uint32_t place = block.begin;
+  std::size_t next_absent = 0;
+  const auto add_absent = [&](std::uint32_t before) {
+    for (; next_absent < absent.size() && absent[next_absent] < before; ++next_absent) {
+      const std::uint32_t op = absent[next_absent];
+      Cost cost = costs_[op];
+      cost.issues = cost.busy = 0;
+      cost.unit = Unit::control;
+      Step step;
+      step.op = step.place = op;
+      step.cost = add_cost(cost);
+      step.is_machine = true;
+      block.steps.push_back(step);
+    }
+  };
+  for (const std::uint32_t i : placed) {
+    const MatchedInstruction& each = instructions_[i];
+    if (each.op >= block.begin && each.op < block.end) place = each.op;
+    Step step = step_of(i, place);
+    const auto found = acts.find(i);
+    step.acts = found != acts.end();
+    if (step.acts) {
+      const std::uint32_t op = found->second;
+      if (in_order(costs_[op])) {
+        step.place = op;
+        add_absent(op);
+      }
+      const auto part = parts.find(op);
+      const bool is_shared = costs_[op].role == Role::shared && op >= block.begin && op < block.end;
+      act(step, op, part == parts.end() ? 1.0 : 1.0 / static_cast<double>(part->second),
+          is_shared ? joined[is_store(op)] : 1);
+    } else {
+      step.cost = plain_cost(each.sass.kind);
+    }
+    code_.issues[step.place] += 1;
+    block.steps.push_back(step);
+  }
+  add_absent(block.end);
+}
+
+void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
+  const auto joined =
+      joined_wavefronts(block, [&](std::uint32_t op) { return rounds.carriers.contains(op); });
+  begin(block);
+  const auto count = static_cast<double>(rounds.count);
+  std::uint32_t place = block.begin;
+  std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
+  for (const auto& [op, all] : rounds.carriers)
+    for (const std::uint32_t i : all) acts[i] = op;
+  for (const std::uint32_t i : rounds.instructions) {
+    const MatchedInstruction& each = instructions_[i];
+    if (each.op >= block.begin && each.op < block.end) place = each.op;
+    Step step = step_of(i, place);
+    const auto found = acts.find(i);
+    step.acts = found != acts.end();
+    if (step.acts) {
+      const std::uint32_t op = found->second;
+      act(step, op, count / static_cast<double>(rounds.carriers.at(op).size()),
+          costs_[op].role == Role::shared ? joined[is_store(op)] : 1);
+    } else {
+      step.cost = plain_cost(each.sass.kind);
+    }
+    code_.issues[step.place] += 1 / count;
+    block.steps.push_back(step);
+  }
+  for (std::size_t round = 1; round <= rounds.count; ++round)
+    block.rounds.push_back(static_cast<std::uint32_t>(round * block.steps.size() / rounds.count));
+}
+
+std::uint32_t StepWriter::add_cost(const Cost& cost) {
+  code_.costs.push_back(cost);
+  return static_cast<std::uint32_t>(code_.costs.size() - 1);
+}
+
+std::uint32_t StepWriter::plain_cost(SassKind kind) {
+  std::uint32_t& place = plain_[static_cast<std::size_t>(kind)];
+  if (place == 0) place = add_cost(cost_of(kind, profile_));
+  return place;
+}
+
+}  // namespace fa_tune::emulator

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/sass.hpp"
+
+namespace fa_tune::emulator {
+
+// A machine instruction beside the program.
+struct MatchedInstruction {
+  static constexpr std::uint32_t kNone = ~0U;
+
+  SassInstruction sass;
+  std::uint32_t op = kNone;    // of the program, that it was made from
+  std::uint32_t host = kNone;  // block of PTX that its own block stands for
+};
+
+// Machine instructions by the PTX instruction whose work they do, in their order.
+using Carriers = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+
+// Rounds of a loop that ptxas unrolled, which follow each other in the machine code.
+struct UnrolledRounds {
+  std::size_t count = 0;
+  std::vector<std::uint32_t> instructions;
+  Carriers carriers;  // of the loop's own instructions
+};
+
+// Writes steps of machine instructions into blocks, in place of those that a block has.
+class StepWriter {
+ public:
+  // All outlive this. `costs`: of each PTX instruction by itself.
+  StepWriter(const Program& program, const DeviceProfile& profile, const Record& record,
+             MachineCode& code, const std::vector<Cost>& costs,
+             const std::vector<MatchedInstruction>& instructions)
+      : program_(program),
+        profile_(profile),
+        record_(record),
+        code_(code),
+        costs_(costs),
+        instructions_(instructions) {}
+
+  // Those that run with the block. `carriers` of them; `carried`: PTX instructions that there are
+  // carriers of anywhere.
+  void write(MachineBlock& block, const std::vector<std::uint32_t>& placed,
+             const Carriers& carriers, const std::vector<bool>& carried);
+  // A loop's: each execution of the block has the steps of one round, an equal part of all of them.
+  // Nothing of it happens in order.
+  void write(MachineBlock& block, const UnrolledRounds& rounds);
+
+ private:
+  void begin(MachineBlock& block);
+  Step step_of(std::uint32_t instruction, std::uint32_t place) const;
+  // Does `part` of what an execution of `op` does.
+  void act(Step& step, std::uint32_t op, double part, double wavefronts);
+  // What its loads from shared memory, or its stores, have of wavefronts, over those of the ones that
+  // are carried: ptxas makes one wide access of several, and names one of them.
+  template <class IsCarried>
+  std::array<double, 2> joined_wavefronts(const MachineBlock& block, IsCarried is_carried) const;
+  bool is_store(std::uint32_t op) const;
+  std::uint32_t add_cost(const Cost& cost);
+  std::uint32_t plain_cost(SassKind kind);
+
+  const Program& program_;
+  const DeviceProfile& profile_;
+  const Record& record_;
+  MachineCode& code_;
+  const std::vector<Cost>& costs_;
+  const std::vector<MatchedInstruction>& instructions_;
+  std::array<std::uint32_t, static_cast<std::size_t>(SassKind::other) + 1> plain_{};
+};
+
+}  // namespace fa_tune::emulator
