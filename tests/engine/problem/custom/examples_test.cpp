@@ -37,7 +37,7 @@ struct Example {
 const Example kExamples[] = {
     {"softmax", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
     {"rmsnorm", {"sizes.rows=16", "sizes.columns=512"}, 1.2},
-    {"reduction", {"sizes.n=16384"}, 1.2},
+    {"reduction", {"sizes.n=65536"}, 1.2},
     {"nbody", {"sizes.n=96"}, 1.2},
     {"gemm", {"sizes.m=64", "sizes.n=64", "sizes.k=64"}, 0},
     {"scan", {"sizes.n=16384"}, 1.2},
