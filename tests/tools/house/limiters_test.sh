@@ -128,6 +128,30 @@ row 'and groups of stalls' '| barriers | 1 | 5 | -5 | -5 |'
 check 'no line is wider than a page' equal "$(awk 'length > 100' "$out")" ''
 check 'why it failed is said beside the table' contains "$err" 'measured.json: fails.cu failed: exit code 3'
 
+# Times of kernels without tensor cores, where both have the kernel and no limit of the model is known.
+cat >times.py <<'E2'
+import json
+
+def kernel(name, us, clock=None, tensor=0):
+    counters = {"tensor": tensor}
+    profile = {"time_us": us, "clock_us": clock, "counters": counters}
+    return {"file": name, "space": "s", "settings": {"sizes.n": 4}, "config": {"A": 1}, "profile": profile}
+
+names = ["one.cu", "22-histogram-copies.cu", "products.cu", "unmeasured.cu"]
+json.dump({"device": "cuda:0", "kernels": [kernel(name, 1, 20 + i) for i, name in enumerate(names[:3])]},
+          open("measured_times.json", "w"))
+json.dump({"device": "emulator:h100", "date": "2026-11-27",
+           "kernels": [kernel(name, 10, tensor=name == "products.cu") for name in names]},
+          open("predicted_times.json", "w"))
+E2
+python3 times.py
+try "$limiters" times measured_times.json predicted_times.json times.json
+check 'times' equal "$status" 0
+check 'are those of one kernel here' equal "$(python3 -c 'import json
+data = json.load(open("times.json"))
+print(data["model"], [(row["file"], row["shape"], row["median_us"], row["predicted_us"]) for row in data["rows"]])')" \
+  "emulator:h100 [('one.cu', 's sizes.n=4', 20, 10)]"
+
 list hanging hangs
 try "$limiters" predict hanging hanging.json --timeout 3
 check 'one that does not end is given up' contains "$err" 'hangs.cu: failed: it did not end within 3 s'
