@@ -14,8 +14,10 @@ void StepWriter::begin(MachineBlock& block) {
   std::fill_n(code_.issues.begin() + block.begin, block.end - block.begin, 0.0);
 }
 
-Step StepWriter::step_of(std::uint32_t instruction, std::uint32_t place) const {
-  const SassInstruction& sass = instructions_[instruction].sass;
+Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, const Acts& acts,
+                         std::uint32_t& place) {
+  const auto& [sass, op, host] = instructions_[instruction];
+  if (op >= block.begin && op < block.end) place = op;
   Step step;
   step.is_machine = true;
   step.place = step.op = place;
@@ -23,6 +25,8 @@ Step StepWriter::step_of(std::uint32_t instruction, std::uint32_t place) const {
   step.write_barrier = sass.write_barrier;
   step.read_barrier = sass.read_barrier;
   step.waits = sass.waits;
+  step.acts = acts.contains(instruction);
+  if (!step.acts) step.cost = plain_cost(sass.kind);
   return step;
 }
 
@@ -60,9 +64,9 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
                        const Carriers& carriers, const std::vector<bool>& carried) {
   // What happens in order keeps it: which machine instruction does which of it follows the trace.
   std::vector<std::uint32_t> ordered;
-  std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
-  std::map<std::uint32_t, std::size_t> parts;   // of an op that several do together
-  std::vector<std::uint32_t> absent;            // ops that nothing is left of
+  Acts acts;
+  std::map<std::uint32_t, std::size_t> parts;  // of an op that several do together
+  std::vector<std::uint32_t> absent;           // ops that nothing is left of
   for (std::uint32_t op = block.begin; op < block.end; ++op) {
     const auto at = carriers.find(op);
     if (at == carriers.end()) {
@@ -104,13 +108,9 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
     }
   };
   for (const std::uint32_t i : placed) {
-    const MatchedInstruction& each = instructions_[i];
-    if (each.op >= block.begin && each.op < block.end) place = each.op;
-    Step step = step_of(i, place);
-    const auto found = acts.find(i);
-    step.acts = found != acts.end();
+    Step step = step_of(block, i, acts, place);
     if (step.acts) {
-      const std::uint32_t op = found->second;
+      const std::uint32_t op = acts.at(i);
       if (in_order(costs_[op])) {
         step.place = op;
         add_absent(op);
@@ -119,8 +119,6 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
       const bool is_shared = costs_[op].role == Role::shared && op >= block.begin && op < block.end;
       act(step, op, part == parts.end() ? 1.0 : 1.0 / static_cast<double>(part->second),
           is_shared ? joined[is_store(op)] : 1);
-    } else {
-      step.cost = plain_cost(each.sass.kind);
     }
     code_.issues[step.place] += 1;
     block.steps.push_back(step);
@@ -134,21 +132,15 @@ void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
   begin(block);
   const auto count = static_cast<double>(rounds.count);
   std::uint32_t place = block.begin;
-  std::map<std::uint32_t, std::uint32_t> acts;  // op by machine instruction
+  Acts acts;
   for (const auto& [op, all] : rounds.carriers)
     for (const std::uint32_t i : all) acts[i] = op;
   for (const std::uint32_t i : rounds.instructions) {
-    const MatchedInstruction& each = instructions_[i];
-    if (each.op >= block.begin && each.op < block.end) place = each.op;
-    Step step = step_of(i, place);
-    const auto found = acts.find(i);
-    step.acts = found != acts.end();
+    Step step = step_of(block, i, acts, place);
     if (step.acts) {
-      const std::uint32_t op = found->second;
+      const std::uint32_t op = acts.at(i);
       act(step, op, count / static_cast<double>(rounds.carriers.at(op).size()),
           costs_[op].role == Role::shared ? joined[is_store(op)] : 1);
-    } else {
-      step.cost = plain_cost(each.sass.kind);
     }
     code_.issues[step.place] += 1 / count;
     block.steps.push_back(step);

@@ -52,8 +52,13 @@ class StepWriter {
   void write(MachineBlock& block, const UnrolledRounds& rounds);
 
  private:
+  using Acts = std::map<std::uint32_t, std::uint32_t>;  // op by machine instruction that does it
+
   void begin(MachineBlock& block);
-  Step step_of(std::uint32_t instruction, std::uint32_t place) const;
+  // Moves `place` on to the PTX instruction that it was made from. What it does, if it does anything,
+  // is for act() to say.
+  Step step_of(const MachineBlock& block, std::uint32_t instruction, const Acts& acts,
+               std::uint32_t& place);
   // Does `part` of what an execution of `op` does.
   void act(Step& step, std::uint32_t op, double part, double wavefronts);
   // What its loads from shared memory, or its stores, have of wavefronts, over those of the ones that
