@@ -312,6 +312,19 @@ TEST_CASE("what L2 does not hold takes as long to come as DRAM takes") {
   CHECK(clocks() - held == doctest::Approx(kLoads * 400).epsilon(0.01));
   profile.dram_latency = 0;  // not known
   CHECK(clocks() == doctest::Approx(held).epsilon(0.01));
+  // Copies wait as long.
+  std::string copies =
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; "
+      "add.u64 %rd3, %rd1, %rd2; mov.u32 %r2, s;\n";
+  for (int i = 0; i < kLoads; ++i)
+    copies +=
+        "cp.async.ca.shared.global [%r2], [%rd3], 4; cp.async.commit_group; "
+        "cp.async.wait_group 0; add.u64 %rd3, %rd3, 1024;\n";
+  const Ran copier(copies, 256, 1);
+  const double near_us = copier.time(profile).us;
+  profile.dram_latency = profile.l2_latency + 400;
+  CHECK((copier.time(profile).us - near_us) * profile.clock_mhz / kModelBias ==
+        doctest::Approx(kLoads * 400).epsilon(0.02));
 }
 
 TEST_CASE("the detail and the table say what was found") {

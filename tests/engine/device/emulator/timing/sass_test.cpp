@@ -249,23 +249,31 @@ TEST_CASE("sass: of a loop that ptxas unrolled each time round is a part") {
 }
 
 TEST_CASE("sass: of an unrolled loop one wide access has the wavefronts of its rounds") {
-  const std::string loop =
+  Coded run(
       ".shared .align 16 .b8 s[64];\nmov.u32 %r2, s;\nmov.u32 %r1, 0;\nAGAIN:\n"
-      "ld.shared.f32 %f3, [%r2];\nex2.approx.ftz.f32 %f1, %f3;\nadd.s32 %r1, %r1, 1;\n"
-      "setp.lt.s32 %p1, %r1, 8;\n@%p1 bra AGAIN;\nret;";
-  Coded run(loop);
+      "ld.shared.f32 %f3, [%r2];\nex2.approx.ftz.f32 %f1, %f3;\nlg2.approx.ftz.f32 %f1, %f3;\n"
+      "rcp.approx.ftz.f32 %f1, %f3;\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, 8;\n"
+      "@%p1 bra AGAIN;\nret;");
   const auto load = machine(kLds, run.line("ld.shared.f32"));
-  const auto special = machine(kMufu, run.line("ex2.approx.ftz.f32"));
   const auto again = machine(kBra, run.line("bra"));
   const auto end = machine(kExit, run.line("ret"));
-  const auto busy = [&](std::vector<EncodedInstruction> instructions) {
-    return run.time(std::move(instructions)).busy[static_cast<std::size_t>(Unit::memory)];
+  const auto busy = [&](int copies, int loads, bool leftover = false) {
+    std::vector<EncodedInstruction> instructions(static_cast<std::size_t>(loads), load);
+    for (int i = 0; i < copies; ++i)
+      for (const char* name : {"ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "rcp.approx.ftz.f32"})
+        instructions.push_back(machine(kMufu, run.line(name)));
+    instructions.push_back(again);
+    if (leftover) instructions.insert(instructions.end(), {load, again});
+    instructions.push_back(end);
+    return run.time(instructions).busy[static_cast<std::size_t>(Unit::memory)];
   };
-  const double each = busy({load, special, again, end});
+  const double each = busy(1, 1);
   CHECK(each > 0);
-  CHECK(busy({load, special, special, special, special, again, end}) == doctest::Approx(each));
-  CHECK(busy({load, special, load, special, special, special, again, end}) ==
-        doctest::Approx(each));
+  CHECK(busy(4, 4) == doctest::Approx(each));
+  CHECK(busy(4, 2) == doctest::Approx(each));
+  CHECK(busy(4, 1) == doctest::Approx(each));
+  // What is left over, which is not run, takes none of them.
+  CHECK(busy(4, 2, true) == doctest::Approx(each));
 }
 
 TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
