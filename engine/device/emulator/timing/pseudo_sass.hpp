@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ struct Cost {
   bool either = false;  // simple integer work, which ptxas gives to the fma pipe too
   double issues = 1;    // issue slots; 0: ptxas leaves nothing of it
   double busy = 0;      // clocks of its unit; of memory: a wavefront
-  double operands =
-      0;  // of a warpgroup's product: clocks of shared memory, a warp's quarter of them
+  // Of a warpgroup's product: clocks of shared memory, a warp's quarter of them.
+  double operands = 0;
   double latency = 0;  // clocks from issue until its result can be used, without waiting for units
   // Groups that a wait leaves under way, -1: none, not even what is not committed. Of a barrier:
   // warps that it joins, 0: all of the CTA.

@@ -146,7 +146,7 @@ double l2_us(const DeviceProfile& profile, const Traffic& traffic, double link_u
   return (hit / profile.l2_hit_gb_per_s + missed / profile.l2_miss_gb_per_s) / 1e3;
 }
 
-// As its loads see it: of what is not in L2 they wait for DRAM.
+// The profile with the latency that loads have on average: of what L2 does not hold, DRAM's.
 DeviceProfile with_misses(const DeviceProfile& profile, const Traffic& traffic) {
   const double moved = std::max(traffic.read + traffic.written, 1.0);
   const double further = std::max(profile.dram_latency - profile.l2_latency, 0.0);

@@ -241,7 +241,7 @@ TEST_CASE("sass: of a loop that ptxas unrolled each time round is a part") {
     CHECK(code.machine_share == 1);
     const SmTime time = run.time(rounds(copies));
     CHECK(time.busy[static_cast<std::size_t>(Unit::special)] == 10 * 8);
-    // A branch for so many rounds.
+    // The branch is there once for all copies.
     CHECK(time.clocks == doctest::Approx(10 * 16 + 10.0 / copies * 5).epsilon(0.03));
   }
   // What is left over after the rounds is not run with them.
