@@ -4,6 +4,7 @@ what it says at once."""
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,6 +91,7 @@ class Scripts(unittest.TestCase):
         table = (out / "summary.txt").read_text().splitlines()
         self.assertEqual(len(table), 2 + len(rows))
         said = {name.name: name.read_text() for name in out.iterdir()}
+        self.assertEqual(said.get("seeds.txt", ""), done.stdout)
         return sorted(rows, key=lambda row: row["script"]), said
 
     def test_each_search_is_a_row_and_different_configs_race(self):
@@ -116,6 +118,24 @@ class Scripts(unittest.TestCase):
         self.assertEqual({row["verdict"] for row in rows[4:]}, {"no search, and both run"})
         self.assertRegex(said["a_whole.kernel_tuner.txt"], r"^\w+ brute_force None False")
         self.assertRegex(said["b_part.kernel_tuner.txt"], r"random_sample {'max_fevals': 5, 'time_limit': 60.0} False")
+
+    def test_seeds_are_runs_of_their_own_with_a_line_over_all(self):
+        draws = "import numpy\nprint('drawn', numpy.random.randint(10**9))\n"
+        values = "[32, 64, 128, 256, 512, 1024]"
+        self.script("seeded", draws + SEARCH.replace("SIZES", "[100_000]").replace("VALUES", values))
+        rows, said = self.run_tool("--seeds", "3,4", "--evaluations", "3", "--seconds", "60", "--limit", "500")
+        self.assertEqual(sorted(row["seed"] for row in rows), [3, 4])
+        drawn = [
+            re.findall(r"drawn \d+", said[f"seeded.{seed}.{side}.txt"])
+            for seed in (3, 4)
+            for side in ("kernel_tuner", "fa_tune")
+        ]
+        self.assertEqual((drawn[0], drawn[2]), (drawn[1], drawn[3]))
+        self.assertNotEqual(drawn[0], drawn[2])
+        self.assertRegex(said["summary.txt"], r"\| seeded, seed 3 \|")
+        ratios = sorted(row["ratio"] for row in rows if "ratio" in row)
+        self.assertEqual(len(ratios), 2)
+        self.assertIn(f"least {ratios[0]:.3f}, most {ratios[1]:.3f}; slower by more than 2% in 0", said["seeds.txt"])
 
     def test_host_code_is_called_again_where_configs_differ(self):
         self.script("a_both", HOST.replace("SIZE", "5"))

@@ -1,13 +1,15 @@
 """Runs one of Kernel Tuner's example scripts in this process, and records what each of its searches came to;
 `kernel_tuner_scripts` starts it, once with Kernel Tuner and once with fa_tune.
 
-  script_side.py SCRIPT '{"side": "fa_tune", "record": ..., "evaluations": ..., "seconds": ..., "strategy": ..., "theirs": ...}'
+  script_side.py SCRIPT '{"side": "fa_tune", "record": ..., "evaluations": ..., "seconds": ..., "strategy": ..., "theirs": ...,
+                          "seed": ...}'
 """
 
 import importlib.util
 import inspect
 import json
 import os
+import random
 import runpy
 import sys
 import time
@@ -94,6 +96,7 @@ def with_fa_tune(asked, record):
             bound["strategy"] = "evolve"
         limit = {} if rival.get("whole") else {"time_limit": max(rival.get("seconds") or 0, asked["seconds"])}
         bound["strategy_options"] = bounded(bound, max_fevals=asked["evaluations"], finals=asked["finals"], **limit)
+        bound.setdefault("seed", asked["seed"])
         began = time.monotonic()
         results, environment = original(**bound)
         row = told(bound["kernel_name"], bound["tune_params"], results, time.monotonic() - began)
@@ -124,6 +127,11 @@ def main():
     {"kernel_tuner": with_kernel_tuner, "fa_tune": with_fa_tune}[asked["side"]](asked, record)
     if not hasattr(time, "clock"):
         time.clock = time.perf_counter  # gone since Python 3.8; a script of that age runs with either side
+    if asked["seed"] is not None:  # Kernel Tuner draws from these, whatever its argument `seed` says
+        import numpy
+
+        random.seed(asked["seed"])
+        numpy.random.seed(asked["seed"])
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(script))  # as for any script: one may import another
     if os.path.basename(script).startswith("test_"):

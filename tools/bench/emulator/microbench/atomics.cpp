@@ -10,7 +10,7 @@ namespace {
 
 // `count` has the rounds in its low 24 bits and the logarithm of the lines above.
 constexpr int kLinesShift = 24;
-constexpr int kRounds = 16;
+constexpr int kRounds = 64;
 constexpr std::uint32_t kBlocksAnSm = 2;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::array kLogLines = {0, 2, 4, 6, 10, 14};
