@@ -25,6 +25,7 @@ struct Evaluation {
   bool passed = false;            // passed the gate and was timed
   std::optional<double> time_us;  // present if passed; screens at one clock
   double cost_s = 0;              // spent on it: compiling, gate, clock; 0 where it was free
+  std::uint64_t twin = 0;         // the earlier trial whose kernel it turned out to have; 0: none
 };
 
 // The trials of another run over the same parameters: another shape, another device, or the same

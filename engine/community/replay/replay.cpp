@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_map>
 
 #include "engine/search/catalog/make_strategy.hpp"
 #include "engine/search/strategy.hpp"
@@ -63,6 +64,10 @@ class Replayed {
       told.time_us = *entry->time_ms * kUsPerMs;
       best_ms_ = std::min(best_ms_, *entry->time_ms);
     }
+    if (entry->samples != 0) {
+      const auto [first, alone] = kernels_.try_emplace(entry->samples, told.number);
+      if (!alone) told.twin = first->second;
+    }
     if (visited_.insert(entry).second) {
       told.cost_s = entry->cost_ms / kMsPerS;
       elapsed_ms_ += entry->cost_ms;
@@ -77,6 +82,7 @@ class Replayed {
   ReplayBudget budget_;
   std::vector<search::Evaluation> told_;
   std::set<const TableEntry*> visited_;
+  std::unordered_map<std::size_t, std::uint64_t> kernels_;  // first trials by their samples
   Trace trace_;
   double elapsed_ms_ = 0;
   double best_ms_ = std::numeric_limits<double>::infinity();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -27,6 +28,8 @@ namespace {
 
 // What Kernel Tuner once wrote for the time of a config that failed.
 constexpr double kFailedTime = 1e20;
+// Fewer samples may be equal by chance: clocks have steps.
+constexpr std::size_t kFewestSamples = 5;
 
 Failure failure_named(const std::string& name) {
   constexpr std::pair<const char*, Failure> known[] = {
@@ -234,7 +237,15 @@ class TableReader {
     config.cost_ms = number_or_zero(entry, {"compile_time"}) +
                      number_or_zero(entry, {"verification_time"}) +
                      number_or_zero(entry, {"benchmark_time"});
+    config.samples = samples_of(entry);
     configs_.push_back(std::move(config));
+  }
+
+  static std::size_t samples_of(const Json& entry) {
+    const auto times = entry.find("times");
+    if (times == entry.end() || !times->is_array() || times->size() < kFewestSamples) return 0;
+    const bool alike = std::ranges::count(*times, times->front()) == std::ssize(*times);
+    return alike ? 0 : std::hash<Json>()(*times);
   }
 
   void take_result(const Json& result) {

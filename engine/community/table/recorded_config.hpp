@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct RecordedConfig {
   std::vector<std::pair<std::string, Json>> values;
   std::optional<double> time_ms;
   double cost_ms = 0;
+  std::size_t samples = 0;
   Failure failure = Failure::none;
 };
 

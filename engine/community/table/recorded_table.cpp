@@ -172,6 +172,7 @@ class Settling {
     entry.time_ms = config.time_ms;
     entry.cost_ms = config.cost_ms;
     entry.failure = config.failure;
+    entry.samples = config.samples;
     table_.entries.push_back(std::move(entry));
   }
 

@@ -30,6 +30,9 @@ struct TableEntry {
   std::optional<double> time_ms;  // present if it ran and passed
   double cost_ms = 0;             // compiling + verification + benchmark: what trying it takes
   Failure failure = Failure::none;
+  // A hash of the time's samples, 0 where there are too few to tell kernels apart: who has the
+  // same ones was not run, because its kernel had been.
+  std::size_t samples = 0;
 };
 
 // A recorded search: every config that was tried, with its time. Read from a Kernel Tuner cachefile

@@ -9,6 +9,7 @@
 #include "engine/search/evolve/operators.hpp"
 #include "engine/search/evolve/population.hpp"
 #include "engine/search/evolve/spread.hpp"
+#include "engine/search/evolve/twins.hpp"
 #include "engine/search/strategy_spec.hpp"
 #include "engine/search/surrogate/candidate_pool.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
@@ -56,6 +57,7 @@ class Evolve : public Strategy {
         archive_(task.space),
         operators_(task.space),
         spread_(task.space),
+        twins_(task.space),
         random_(derive_seed(task.seed, "evolve")) {
     const std::string information = spec.choose("information", {"full", "insight", "free"});
     const bool full = information == "full";
@@ -107,6 +109,7 @@ class Evolve : public Strategy {
       untold_.erase(found);
     archive_.tell(told);
     const bool passed = told.passed && told.time_us;
+    if (passed || told.twin != 0) twins_.tell(genome, told.number, told.twin);
     if (surrogate_) surrogate_->tell(genome, passed ? told.time_us : std::nullopt);
     if (!passed) return;
     const Member member{told.number, genome, *told.time_us};
@@ -126,6 +129,7 @@ class Evolve : public Strategy {
   void claim(const space::Genome& genome) {
     archive_.claim(genome);
     niches_.take(genome);
+    twins_.take(genome);
     untold_.push_back(genome);
     if (spread_.taken() < kSpreadTrials) spread_.take(genome);
   }
@@ -177,11 +181,15 @@ class Evolve : public Strategy {
     return genome;
   }
 
+  bool worth_trying(const space::Genome& genome) const {
+    return !archive_.claimed(genome) && !twins_.likely(genome);
+  }
+
   std::optional<Candidate> free_child() {
     const auto parents = population_->parents();
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       Candidate child = operators_.child(random_.below(kOperatorNames.size()), parents, random_);
-      if (!archive_.claimed(child.genome)) return child;
+      if (worth_trying(child.genome)) return child;
     }
     return std::nullopt;
   }
@@ -206,7 +214,7 @@ class Evolve : public Strategy {
     const Member& like = ranked[std::min(niche.turns, ranked.size() - 1)];
     Candidate child{space_.nearest(niches_.moved(like.genome, niche), random_), "leap", {}};
     child.parents = {like.number};
-    if (!niches_.has(niche, child.genome) || archive_.claimed(child.genome)) return std::nullopt;
+    if (!niches_.has(niche, child.genome) || !worth_trying(child.genome)) return std::nullopt;
     return child;
   }
 
@@ -214,7 +222,7 @@ class Evolve : public Strategy {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       Candidate child =
           operators_.child(random_.below(kOperatorNames.size()), niche.fastest, random_);
-      if (niches_.has(niche, child.genome) && !archive_.claimed(child.genome)) return child;
+      if (niches_.has(niche, child.genome) && worth_trying(child.genome)) return child;
     }
     return std::nullopt;
   }
@@ -227,7 +235,7 @@ class Evolve : public Strategy {
     const double best_us = niche.fastest.front().time_us;
     CandidatePool pool(*surrogate_, archive_, surrogate_->read(best_us));
     const auto add = [&](Candidate candidate) {
-      if (niches_.has(niche, candidate.genome)) pool.add(std::move(candidate));
+      if (niches_.has(niche, candidate.genome)) offer(pool, std::move(candidate));
     };
     for (const Member& parent : niche.fastest)
       for (const space::Genome& near : operators_.around(parent.genome, random_))
@@ -242,6 +250,10 @@ class Evolve : public Strategy {
            {niche.fastest.front().number, other.number}});
     if (pool.empty()) return std::nullopt;
     return pool.take_best();
+  }
+
+  void offer(CandidatePool& pool, Candidate candidate) const {
+    if (!twins_.likely(candidate.genome)) pool.add(std::move(candidate));
   }
 
   void begin(std::optional<CandidatePool>& pool) {
@@ -271,19 +283,20 @@ class Evolve : public Strategy {
     for (const Member& parent : parents) add_around(pool, parent.genome, "mutate", {parent.number});
     for (int child = 0; child < kChildrenEach; ++child)
       for (std::size_t which = 0; which < kOperatorNames.size(); ++which)
-        pool.add(operators_.child(which, parents, random_));
+        offer(pool, operators_.child(which, parents, random_));
   }
 
   void add_around(CandidatePool& pool, const space::Genome& genome, const std::string& operation,
                   const std::vector<std::uint64_t>& parents) {
     for (const space::Genome& near : operators_.around(genome, random_))
-      pool.add({near, operation, parents});
+      offer(pool, {near, operation, parents});
   }
 
   const space::Space& space_;
   Archive archive_;
   Operators operators_;
   Spread spread_;  // of the first trials
+  Twins twins_;
   Niches niches_;
   Random random_;
   std::unique_ptr<Population> population_;

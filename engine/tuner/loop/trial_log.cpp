@@ -79,8 +79,14 @@ db::TrialRow TrialLog::record(FinishedTrial trial, const search::Proposal& propo
 }
 
 search::Evaluation TrialLog::told(const db::TrialRow& row, const Config& config) const {
-  const auto time = row.duplicate_of != 0 ? times_.at(row.duplicate_of) : at_clock(row);
-  return {static_cast<std::uint64_t>(row.number), config, time.has_value(), time, cost_s(row)};
+  const bool is_twin = row.duplicate_of != 0;
+  const auto time = is_twin ? times_.at(row.duplicate_of) : at_clock(row);
+  return {static_cast<std::uint64_t>(row.number),
+          config,
+          time.has_value(),
+          time,
+          cost_s(row),
+          is_twin ? numbers_.at(row.duplicate_of) : 0};
 }
 
 // What screens are compared by.
@@ -91,6 +97,7 @@ std::optional<double> TrialLog::at_clock(const db::TrialRow& screened) const {
 void TrialLog::count(const db::TrialRow& row) {
   rows_.emplace(static_cast<std::uint64_t>(row.number), row);
   times_[row.id] = at_clock(row);
+  numbers_[row.id] = static_cast<std::uint64_t>(row.number);
   ++counts_.trials;
   counts_.passed += row.outcome == Outcome::passed;
   counts_.failed += row.outcome == Outcome::failed;

@@ -42,6 +42,7 @@ class TrialLog {
   std::map<std::uint64_t, db::TrialRow> stored_;         // by number
   std::map<std::uint64_t, db::TrialRow> rows_;           // by number
   std::map<std::int64_t, std::optional<double>> times_;  // by id, of the screen, at_clock()
+  std::map<std::int64_t, std::uint64_t> numbers_;        // by id
   RunCounts counts_;
 };
 

@@ -109,6 +109,21 @@ TEST_CASE("replay: a run that ends at the optimum scores as one that goes on") {
   CHECK(found.evaluations_to == summarize(scorer, whole, std::nullopt).evaluations_to);
 }
 
+TEST_CASE("replay: a strategy hears that a config has the samples of an earlier one") {
+  RecordedTable table = valley();
+  const Space space = table.space();
+  const auto run = [&] {
+    return replay(table, space, {.strategy = "evolve", .seeds = 1, .budget = {0, 120}});
+  };
+  const auto before = run();
+  // The valley's times do not depend on them, but y does nothing for half of it.
+  for (std::size_t i = 0; i < table.entries.size(); ++i)
+    table.entries[i].samples = table.entries[i].genome[0] < 12 ? 1 + i / 24 : 1000 + i;
+  CHECK_FALSE(same(before, run()));
+  for (std::size_t i = 0; i < table.entries.size(); ++i) table.entries[i].samples = 1000 + i;
+  CHECK(same(before, run()));
+}
+
 TEST_CASE("replay: every strategy runs, and the default one is better than random") {
   const RecordedTable table = valley();
   const Space space = table.space();

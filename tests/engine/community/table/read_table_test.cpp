@@ -41,6 +41,20 @@ const TableEntry& entry_of(const RecordedTable& table, const std::string& key) {
 
 }  // namespace
 
+TEST_CASE("table: configs with the same samples are told, if there are enough of them") {
+  const auto samples = [](const std::string& times) {
+    const RecordedTable table = parse_table(
+        R"({"tune_params": {"x": [1]}, "cache": {"1": {"x": 1, "time": 1, "times": )" + times +
+            "}}}",
+        "some.json");
+    return table.entries.at(0).samples;
+  };
+  CHECK(samples("[1, 2, 1, 1, 1]") != 0);
+  CHECK(samples("[1, 2, 1, 1, 1]") == samples("[1, 2, 1, 1, 1]"));
+  CHECK(samples("[1, 2, 1, 1, 1]") != samples("[1, 1, 2, 1, 1]"));
+  for (const char* few : {"[1, 2, 1, 1]", "[1, 1, 1, 1, 1]", "[]", "7"}) CHECK(samples(few) == 0);
+}
+
 TEST_CASE("table: a cachefile's parameters, times, costs and failures") {
   const RecordedTable table = parse_table(kCachefile, "folder/some_D.json.gz");
   CHECK(table.name == "some_D");

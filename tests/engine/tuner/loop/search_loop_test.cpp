@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -41,12 +43,16 @@ class InOrder final : public search::Strategy {
       proposals.push_back({toy().space.config(toy().space.genome_at(next_++)), "random", {}});
     return proposals;
   }
-  void tell(const search::Evaluation& told) override { heard += fmt::format("{} ", told.number); }
+  void tell(const search::Evaluation& told) override {
+    heard += fmt::format("{} ", told.number);
+    twins[told.number] = told.twin;
+  }
   void take(const Config&) override {}
 
   std::atomic<int> asked{0};
   std::atomic<int> recorded{0};
   std::string heard;
+  std::map<std::uint64_t, std::uint64_t> twins;  // by number
 
  private:
   std::uint64_t next_ = 0;
@@ -70,7 +76,8 @@ class WaitsForStrategy final : public ForwardingDevice {
 
 }  // namespace
 
-TEST_CASE("the strategy works on the next proposals while the last ones are prepared") {
+TEST_CASE(
+    "the strategy works on the next proposals while the last ones are prepared, and hears of twins") {
   constexpr int kAsks = 4;
   InOrder strategy;
   WaitsForStrategy device(strategy);
@@ -85,6 +92,7 @@ TEST_CASE("the strategy works on the next proposals while the last ones are prep
   listener.each = [&](const db::TrialRow&) { ++strategy.recorded; };
   const std::atomic<bool> stop{false};
   const EvolveOptions options = toy_options(2 * kAsks);
+  const std::int64_t run = kept.store.begin_run(toy_run());
   SearchLoop loop({.task = toy(),
                    .devices = devices,
                    .queue = queue,
@@ -98,11 +106,19 @@ TEST_CASE("the strategy works on the next proposals while the last ones are prep
                    .proposer = nullptr,
                    .supply = nullptr,
                    .roster = roster},
-                  kept.store.begin_run(toy_run()), {.generation = 2, .ahead = 2}, 1);
+                  run, {.generation = 2, .ahead = 2}, 1);
   loop.run();
   CHECK(loop.counts().trials == 2 * kAsks);
   // However early that is: what it knows as it is asked does not depend on it.
   CHECK(strategy.heard == "ask 2; ask 2; ask 2; 1 2 ask 2; 3 4 5 6 7 8 ");
+  std::map<std::int64_t, std::uint64_t> numbers = {{0, 0}};
+  std::map<std::uint64_t, std::uint64_t> twins;
+  for (const db::TrialRow& trial : kept.store.trials(run)) {
+    numbers[trial.id] = static_cast<std::uint64_t>(trial.number);
+    twins[numbers[trial.id]] = numbers.at(trial.duplicate_of);
+  }
+  CHECK(loop.counts().duplicate > 0);
+  CHECK(strategy.twins == twins);
 }
 
 }  // namespace fa_tune::test
