@@ -49,8 +49,7 @@ void Twins::Rule::add(space::Gene a, space::Gene b, bool same, bool ordered,
 
 bool Twins::Rule::says(space::Gene a, space::Gene b) const {
   const space::Gene wanted = group(a);
-  return repeated_ && wanted == group(b) &&
-         std::ranges::none_of(different_, [&](const auto& pair) {
+  return repeated_ && wanted == group(b) && std::ranges::none_of(different_, [&](const auto& pair) {
            return group(pair.first) == wanted && group(pair.second) == wanted;
          });
 }

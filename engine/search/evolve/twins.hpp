@@ -43,7 +43,7 @@ class Twins {
 
     std::map<space::Gene, space::Gene> group_;  // union-find; a value that is missing is alone
     std::vector<std::pair<space::Gene, space::Gene>> different_;
-    space::Genome rest_;  // of the first pair with one kernel
+    space::Genome rest_;     // of the first pair with one kernel
     bool repeated_ = false;  // elsewhere too
   };
   struct Sibling {
@@ -56,11 +56,11 @@ class Twins {
   void compare(std::size_t gene, const space::Genome& genome, std::uint64_t kernel);
   bool has_twin(std::size_t gene, const space::Genome& genome) const;
 
-  std::vector<bool> ordered_;                               // by gene
-  std::vector<std::map<Context, Rule>> rules_;              // by gene
+  std::vector<bool> ordered_;                                     // by gene
+  std::vector<std::map<Context, Rule>> rules_;                    // by gene
   std::vector<space::GenomeMap<std::vector<Sibling>>> siblings_;  // by gene, which is 0 in the key
-  std::unordered_map<std::uint64_t, std::uint64_t> kernels_;  // by number
-  std::vector<space::Genome> taken_;                        // before the first twin
+  std::unordered_map<std::uint64_t, std::uint64_t> kernels_;      // by number
+  std::vector<space::Genome> taken_;                              // before the first twin
   std::vector<std::pair<space::Genome, std::uint64_t>> told_;
   bool any_ = false;  // whether there were twins
 };

@@ -81,11 +81,7 @@ db::TrialRow TrialLog::record(FinishedTrial trial, const search::Proposal& propo
 search::Evaluation TrialLog::told(const db::TrialRow& row, const Config& config) const {
   const bool is_twin = row.duplicate_of != 0;
   const auto time = is_twin ? times_.at(row.duplicate_of) : at_clock(row);
-  return {static_cast<std::uint64_t>(row.number),
-          config,
-          time.has_value(),
-          time,
-          cost_s(row),
+  return {static_cast<std::uint64_t>(row.number),     config, time.has_value(), time, cost_s(row),
           is_twin ? numbers_.at(row.duplicate_of) : 0};
 }
 

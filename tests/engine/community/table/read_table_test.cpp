@@ -43,10 +43,10 @@ const TableEntry& entry_of(const RecordedTable& table, const std::string& key) {
 
 TEST_CASE("table: configs with the same samples are told, if there are enough of them") {
   const auto samples = [](const std::string& times) {
-    const RecordedTable table = parse_table(
-        R"({"tune_params": {"x": [1]}, "cache": {"1": {"x": 1, "time": 1, "times": )" + times +
-            "}}}",
-        "some.json");
+    const RecordedTable table =
+        parse_table(R"({"tune_params": {"x": [1]}, "cache": {"1": {"x": 1, "time": 1, "times": )" +
+                        times + "}}}",
+                    "some.json");
     return table.entries.at(0).samples;
   };
   CHECK(samples("[1, 2, 1, 1, 1]") != 0);

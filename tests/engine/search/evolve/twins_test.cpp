@@ -150,8 +150,8 @@ TEST_CASE("evolve asks for fewer twins when it hears of them, and for all of a s
           const auto [at, alone] = first.try_emplace(code, ++number);
           twins_and_asked.first += !alone;
           ++twins_and_asked.second;
-          const double us =
-              static_cast<double>(10 * steps + (threads - 6) * (threads - 6)) - 0.5 * double(unroll);
+          const double us = static_cast<double>(10 * steps + (threads - 6) * (threads - 6)) -
+                            0.5 * double(unroll);
           strategy->tell({number, proposal.config, true, us, 1, tells && !alone ? at->second : 0});
         }
     }

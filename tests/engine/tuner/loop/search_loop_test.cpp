@@ -77,7 +77,8 @@ class WaitsForStrategy final : public ForwardingDevice {
 }  // namespace
 
 TEST_CASE(
-    "the strategy works on the next proposals while the last ones are prepared, and hears of twins") {
+    "the strategy works on the next proposals while the last ones are prepared, and hears of "
+    "twins") {
   constexpr int kAsks = 4;
   InOrder strategy;
   WaitsForStrategy device(strategy);
