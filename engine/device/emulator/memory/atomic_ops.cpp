@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <span>
 
 #include "engine/device/emulator/alu/lanes_real.hpp"
 #include "engine/device/emulator/memory/address_resolution.hpp"
@@ -146,6 +147,20 @@ std::uint64_t update_sized(std::byte* pointer, std::size_t bytes, Atomic what, T
   return update<std::uint64_t>(pointer, what, type, flush, b, c);
 }
 
+// For the clock: what L2 has to do.
+void record_global(Warp& warp, const Access& access, std::uint32_t mask, const Addresses& addresses,
+                   bool is_real) {
+  Record* record = warp.cta->record();
+  if (record == nullptr || mask == 0) return;
+  std::array<std::uint64_t, kWarpSize> reached{};
+  std::size_t count = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(rest))];
+    if (!in_shared(access, address)) reached[count++] = address;
+  }
+  record->operate(std::span(reached).first(count), is_real);
+}
+
 }  // namespace
 
 void reduce_elements(Atomic what, Type type, std::byte* to, const std::byte* from,
@@ -172,6 +187,7 @@ void run_atomic(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   if (!reach(warp, op, mask, access, addresses, pointers)) return;
   const auto type = static_cast<Type>(op.m[3]);
   const auto what = static_cast<Atomic>(op.m[6]);
+  record_global(warp, access, mask, addresses, is_float(type));
   const auto operand = [&](std::uint16_t index, int lane) -> std::uint64_t {
     if (index == kNoOperand) return 0;
     return op.m[5] == 8 ? std::uint64_t{slot64(lanes, index)[lane]} : slot(lanes, index)[lane];
@@ -210,6 +226,7 @@ void run_atomic_quad(LaneFile& lanes, const Op& op, std::uint32_t mask) {
   Addresses addresses;
   Pointers pointers;
   if (!reach(warp, op, mask, access, addresses, pointers)) return;
+  record_global(warp, access, mask, addresses, false);
   const bool comparing = static_cast<Atomic>(op.m[6]) == Atomic::cas;
   const std::scoped_lock lock(turn);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {

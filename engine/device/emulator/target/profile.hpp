@@ -44,6 +44,11 @@ struct DeviceProfile {
   // of what comes from DRAM or goes there. 0: not known. 1e9 bytes a second.
   double l2_hit_gb_per_s = 0;
   double l2_miss_gb_per_s = 0;
+  // Slices of L2, as atomic operations see them, and how long one of them takes for one on a sector,
+  // and for one of floating point after another on the same sector. 0: not known. Nanoseconds.
+  double l2_slices = 0;
+  double l2_atomic_ns = 0;
+  double l2_atomic_real_ns = 0;
   double shared_bytes_per_clock_sm = 0;
   double tensor_f16_flop_per_clock_sm = 0;  // dense, f32 accumulation, through mma.sync
   double wgmma_f16_flop_per_clock_sm = 0;   // the same through wgmma; 0: it has none

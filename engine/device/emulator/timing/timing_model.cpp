@@ -11,7 +11,8 @@
 //    inputs, unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers
 //    join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are
 //    not formulas but follow from that.
-// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold. A kernel is timed over and over on the
+// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold; atomic operations on few lines wait for
+//    each other in L2 (atomic_contention.cpp). A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
 // How far off that may be is said by prediction_interval.cpp, and what it does not cover by
@@ -32,6 +33,7 @@
 
 #include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
+#include "engine/device/emulator/timing/atomic_contention.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 namespace fa_tune::emulator {
@@ -253,16 +255,22 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   }
   units.push_back({"issue", sm.issues / kPartitions * whole});
   const double of_l2 = work.l2_bytes_per_clock / l2_bytes_per_clock(profile, traffic, busy_sms);
+  const double atomics = atomic_us(profile, record.atomics, record.totals.blocks, to_grid);
   const Part l2{"l2", l2_us(profile, traffic, sm.l2_busy * whole * of_l2)};
   const Part dram{"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)};
   units.insert(units.end(), {l2, dram});
   // The simulated SM's share of L2 and DRAM is a rate; nothing is done before all bytes have moved.
-  const double memory_us = std::max(l2.us, dram.us);
+  const double moved_us = std::max(l2.us, dram.us);
+  const double memory_us = std::max(moved_us, atomics);
   std::vector<Part> waits;
   for (std::size_t i = 0; i < kWaitCount; ++i) {
     const double warps = std::max(sm.warps, 1.0);
     waits.push_back({name_of(static_cast<Wait>(i)), sm.waits[i] / warps * us_per_clock});
   }
+  // What a slice of L2 does one after the other keeps none of its units busy, and all warps waiting.
+  const double rounds = std::max(blocks / busy_sms / std::max(held.blocks_per_sm, 1), 1.0);
+  waits[static_cast<std::size_t>(Wait::global)].us +=
+      std::max(atomics - std::max(sm_us, moved_us), 0.0) / rounds;
 
   Prediction prediction;
   const double at_full_clock_us = std::max(sm_us, memory_us);
@@ -290,6 +298,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
         {"limited_by", held.limited_by},
         {"blocks_on_busiest_sm", (work.grid + work.sms - 1) / work.sms}}},
       {"units_us", parts_json(units)},
+      {"atomics_us", rounded(atomics)},
       {"waits_of_a_warp_us", parts_json(waits)},
       {"loop_bytes", loop_bytes},
       {"simulated_share", rounded(sm.share)},

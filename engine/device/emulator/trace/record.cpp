@@ -124,6 +124,7 @@ void Record::end_blocks() {
 
 void Record::join(Record&& other) {
   totals += other.totals;
+  atomics.join(other.atomics);
   ops_.resize(std::max(ops_.size(), other.ops_.size()));
   for (std::size_t i = 0; i < other.ops_.size(); ++i) ops_[i] += other.ops_[i];
   std::move(other.blocks_.begin(), other.blocks_.end(), std::back_inserter(blocks_));

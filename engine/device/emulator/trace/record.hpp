@@ -6,6 +6,7 @@
 
 #include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/trace/async_trace.hpp"
+#include "engine/device/emulator/trace/atomic_sectors.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
@@ -68,6 +69,7 @@ class SectorSet {
 class Record {
  public:
   Counters totals;
+  AtomicSectors atomics;
 
   Record() = default;
   explicit Record(const Program& program) : ops_(program.ops.size()), first_op_(&program.ops[0]) {}
@@ -79,6 +81,10 @@ class Record {
   void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
   // Global reads; true for those that the CTA has not made before.
   bool first_read(std::uint64_t sector) { return sectors_.insert(sector); }
+  // A warp's atomic operations on global memory, by its lanes' addresses.
+  void operate(std::span<const std::uint64_t> addresses, bool is_real) {
+    atomics.add(blocks_[first_open_].block, addresses, is_real);
+  }
   // Mbarriers, by where they are in this process; `slot` and `warp` issued their last instruction to
   // do what is said. A phase is completed after what completed it was told.
   void make_mbarrier(std::uint32_t slot, const std::byte* where);
