@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/device/emulator/trace/counters.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune::emulator {
 
