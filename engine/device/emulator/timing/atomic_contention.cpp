@@ -8,8 +8,8 @@ namespace fa_tune::emulator {
 namespace {
 
 constexpr std::uint64_t kSectorsOfLine = 4;
-// Lines are not dealt to slices evenly: of few lines, the slice that has most has the root of
-// their number, and of many so many more than its part.
+// Lines are not dealt to slices evenly. The slice that has most of a few lines has the root of their
+// number; of many lines it has about this number more than its even share.
 constexpr double kUneven = 3.5;
 
 // The lines of the slice that has most of them.

@@ -3,7 +3,6 @@
 #include "engine/device/emulator/timing/atomic_contention.hpp"
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
