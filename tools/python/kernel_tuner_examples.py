@@ -132,7 +132,7 @@ def main() -> int:
     parser.add_argument("--fevals", type=int, default=6)
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--keep", type=Path, help="a new folder for what they write")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     scripts = sorted(arguments.folder.glob("*.py"))
     if arguments.names:
         scripts = [script for script in scripts if script.stem in arguments.names]
