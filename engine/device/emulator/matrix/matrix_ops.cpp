@@ -30,7 +30,9 @@ bool resolve_rows(Warp& warp, const Op& op, bool write, Pointers& pointers) {
   compute_addresses(warp, op, op.r[8], op.m[2], addresses);
   if (!resolve(warp, op, givers, access, addresses, pointers)) return false;
   if (Counters* counters = warp.cta->counters()) {
-    count_shared_rows(*counters, givers, addresses);
+    const Wavefronts wavefronts = shared_wavefronts_of_rows(givers, addresses);
+    counters->shared_wavefronts += wavefronts.taken;
+    counters->shared_wavefronts_ideal += wavefronts.ideal;
   }
   return true;
 }

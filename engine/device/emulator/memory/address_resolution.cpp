@@ -264,6 +264,21 @@ std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addre
   return static_cast<std::uint64_t>(std::unique(pairs.begin(), end) - pairs.begin());
 }
 
+namespace {
+
+void count_shared(Record& record, std::uint32_t mask, std::uint32_t bytes,
+                  const Addresses& addresses) {
+  const Wavefronts own = shared_wavefronts(mask, bytes, addresses);
+  record.totals.shared_wavefronts += own.taken;
+  record.totals.shared_wavefronts_ideal += own.ideal;
+  std::array<std::uint64_t, 2> wide{};
+  for (const std::uint32_t i : {0U, 1U})
+    if (bytes < 8U << i) wide[i] = shared_wavefronts(mask, 8U << i, addresses).taken;
+  record.count_wide(wide);
+}
+
+}  // namespace
+
 void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses) {
   Counters& counters = record.totals;
@@ -279,7 +294,7 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
   switch (space) {
     case Space::shared:
     case Space::cluster:
-      count_shared(counters, mask, access.bytes, within);
+      count_shared(record, mask, access.bytes, within);
       return;
     case Space::local:
       counters.local_accesses += 1;
@@ -295,6 +310,7 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
           std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) -
           sectors.begin());
       counters.global_requests += 1;
+      counters.global_wavefronts += global_wavefronts(mask, access.bytes, within);
       (access.write ? counters.global_sectors_written : counters.global_sectors_read) += distinct;
       for (std::size_t i = 0; i < distinct && !access.write; ++i) {
         counters.global_sectors_again += record.first_read(sectors[i]) ? 0 : 1;

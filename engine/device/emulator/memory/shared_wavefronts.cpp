@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::uint32_t kBankBytes = 128;  // 32 banks of 4 bytes
 
-// Of these lanes together: wavefronts, one for each different piece in the banks that most want.
-// Pieces are aligned, so each has its banks for itself or shares all of them with another.
-void count_together(Counters& counters, std::uint32_t mask, std::uint32_t begin, std::uint32_t end,
-                    std::uint32_t piece, const Addresses& addresses) {
+// Of these lanes together: a wavefront for each different piece in the banks that most want. Pieces
+// are aligned, so each has its banks for itself or shares all of them with another.
+std::uint32_t wavefronts_together(std::uint32_t mask, std::uint32_t begin, std::uint32_t end,
+                                  std::uint32_t piece, const Addresses& addresses) {
   const std::uint32_t pieces = kBankBytes / piece;
   std::array<std::array<std::uint64_t, kWarpSize>, kWarpSize> held;  // different pieces by banks
   std::array<std::uint32_t, kWarpSize> counts{};
@@ -26,17 +26,20 @@ void count_together(Counters& counters, std::uint32_t mask, std::uint32_t begin,
     held[place][counts[place]++] = wanted;
     worst = std::max(worst, counts[place]);
   }
-  if (worst == 0) return;
-  counters.shared_wavefronts += worst;
-  counters.shared_wavefronts_ideal += 1;
+  return worst;
 }
+
+// 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16: as many as the
+// 128 bytes of all banks have pieces.
+std::uint32_t piece_of(std::uint32_t bytes) { return std::clamp(bytes, 4U, 16U); }
 
 // Whether every lane that is so far from another wants what that one wants.
 bool are_paired(std::uint32_t mask, std::uint32_t begin, std::uint32_t end, std::uint32_t apart,
-                const Addresses& addresses) {
+                std::uint32_t piece, const Addresses& addresses) {
   for (std::uint32_t lane = begin; lane < end; ++lane) {
     const std::uint32_t other = lane ^ apart;
-    if ((mask >> lane & mask >> other & 1U) != 0 && addresses[lane] != addresses[other])
+    if ((mask >> lane & mask >> other & 1U) != 0 &&
+        addresses[lane] / piece != addresses[other] / piece)
       return false;
   }
   return true;
@@ -44,29 +47,51 @@ bool are_paired(std::uint32_t mask, std::uint32_t begin, std::uint32_t end, std:
 
 }  // namespace
 
-void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
-                  const Addresses& addresses) {
-  // 32 lanes go together at up to 4 bytes a lane, half a warp at 8, a quarter at 16: as many as the
-  // 128 bytes of all banks have pieces. Twice as many do where neighbours, or lanes two apart, want
-  // the same: not published; a load of 16 bytes of one address by all lanes has two wavefronts by
-  // Nsight Compute's count on an H100 (tools/bench/results/limiters).
-  const std::uint32_t piece = std::clamp(bytes, 4U, 16U);
+Wavefronts shared_wavefronts(std::uint32_t mask, std::uint32_t bytes, const Addresses& addresses) {
+  // Twice as many lanes go together where neighbours, or lanes two apart, want the same: not
+  // published; a load of 16 bytes of one address by all lanes has two wavefronts by Nsight Compute's
+  // count on an H100 (tools/bench/results/limiters).
+  const std::uint32_t piece = piece_of(bytes);
   const std::uint32_t lanes = kBankBytes / piece;
   const std::uint32_t twice = std::min<std::uint32_t>(2 * lanes, kWarpSize);
+  Wavefronts all;
   for (std::uint32_t begin = 0; begin < kWarpSize; begin += twice) {
     const std::uint32_t end = begin + twice;
-    const bool paired =
-        are_paired(mask, begin, end, 1, addresses) || are_paired(mask, begin, end, 2, addresses);
+    const bool paired = are_paired(mask, begin, end, 1, piece, addresses) ||
+                        are_paired(mask, begin, end, 2, piece, addresses);
     const std::uint32_t step = paired ? twice : lanes;
     for (std::uint32_t from = begin; from < end; from += step)
-      count_together(counters, mask, from, from + step, piece, addresses);
+      all.add(wavefronts_together(mask, from, from + step, piece, addresses));
   }
+  return all;
 }
 
-void count_shared_rows(Counters& counters, std::uint32_t givers, const Addresses& addresses) {
+Wavefronts shared_wavefronts_of_rows(std::uint32_t givers, const Addresses& addresses) {
   constexpr std::uint32_t row_bytes = 16, rows = 8;
+  Wavefronts all;
   for (std::uint32_t begin = 0; begin < kWarpSize; begin += rows)
-    count_together(counters, givers, begin, begin + rows, row_bytes, addresses);
+    all.add(wavefronts_together(givers, begin, begin + rows, row_bytes, addresses));
+  return all;
+}
+
+std::uint32_t global_wavefronts(std::uint32_t mask, std::uint32_t bytes,
+                                const Addresses& addresses) {
+  // By tools/bench/results/clock/microbench_l1_loads.json, an H100: in L1 no lanes are paired, and
+  // four lines are looked up a clock.
+  constexpr std::uint32_t kLinesAClock = 4;
+  const std::uint32_t piece = piece_of(bytes);
+  const std::uint32_t lanes = kBankBytes / piece;
+  std::array<std::uint64_t, kWarpSize> lines;
+  std::uint32_t wavefronts = 0, different = 0;
+  for (std::uint32_t from = 0; from < kWarpSize; from += lanes)
+    wavefronts += wavefronts_together(mask, from, from + lanes, piece, addresses);
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    if ((mask >> lane & 1U) == 0) continue;
+    const std::uint64_t line = addresses[lane] / kBankBytes;
+    const auto end = lines.begin() + different;
+    if (std::find(lines.begin(), end, line) == end) lines[different++] = line;
+  }
+  return std::max(wavefronts, (different + kLinesAClock - 1) / kLinesAClock);
 }
 
 }  // namespace fa_tune::emulator

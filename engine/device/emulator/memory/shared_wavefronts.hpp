@@ -3,17 +3,26 @@
 #include <cstdint>
 
 #include "engine/device/emulator/state/access.hpp"
-#include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
 
-// Wavefronts of one access to shared memory, which is to have what lies in its banks once: added to
-// the counters. Addresses are within the space.
+// Wavefronts of one access to shared memory or L1, which are one memory: each has what lies in its
+// banks once. Addresses are within the space; `bytes` are a lane's.
+struct Wavefronts {
+  std::uint64_t taken = 0;
+  std::uint64_t ideal = 0;  // had there been no bank conflict
 
-// `bytes` a lane.
-void count_shared(Counters& counters, std::uint32_t mask, std::uint32_t bytes,
-                  const Addresses& addresses);
+  void add(std::uint32_t together) {
+    taken += together;
+    ideal += together > 0 ? 1 : 0;
+  }
+};
+
+Wavefronts shared_wavefronts(std::uint32_t mask, std::uint32_t bytes, const Addresses& addresses);
 // Of matrices: eight rows of 16 bytes each, whose addresses lanes give.
-void count_shared_rows(Counters& counters, std::uint32_t givers, const Addresses& addresses);
+Wavefronts shared_wavefronts_of_rows(std::uint32_t givers, const Addresses& addresses);
+// Of global memory, as if L1 had it.
+std::uint32_t global_wavefronts(std::uint32_t mask, std::uint32_t bytes,
+                                const Addresses& addresses);
 
 }  // namespace fa_tune::emulator

@@ -8,18 +8,25 @@ namespace fa_tune::emulator {
 
 constexpr double kSectorsPerLine = 4;
 
-std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record) {
+std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
+                                             double l1_keeps) {
   const auto& ops = record.ops();
   std::vector<OpTraffic> traffic(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].executions == 0) continue;
     const auto executions = static_cast<double>(ops[i].executions);
-    traffic[i].wavefronts = static_cast<double>(ops[i].shared_wavefronts) / executions;
+    const Role role = code.costs[i].role;
+    auto wavefronts = static_cast<double>(ops[i].shared_wavefronts);
+    if (role == Role::global_read || role == Role::global_write)
+      wavefronts += static_cast<double>(ops[i].global_wavefronts);
+    traffic[i].wavefronts = wavefronts / executions;
     auto sectors = static_cast<double>(ops[i].global_sectors);
-    if (code.costs[i].role == Role::global_read) {
-      sectors -= static_cast<double>(ops[i].sectors_again);
+    if (role == Role::global_read && sectors > 0) {
+      const double again = static_cast<double>(ops[i].sectors_again) * l1_keeps;
+      traffic[i].hits = again / sectors;
+      sectors -= again;
     }
-    if (code.costs[i].role == Role::async_copy) {
+    if (role == Role::async_copy) {
       // Each part costs as much as a whole line, up to twice what is copied.
       const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
       sectors = std::clamp(lines, sectors, 2 * sectors);

@@ -96,6 +96,11 @@ constexpr unsigned kOpcodeBits = 9;
 constexpr std::uint16_t kBranch = 0x147;
 constexpr std::uint16_t kCall = 0x144;
 
+constexpr std::uint16_t kLoadShared = 0x184;
+constexpr std::uint16_t kStoreShared = 0x188;
+// By the field of an access's size: U8, S8, U16, S16, 32, 64 and 128.
+constexpr std::array<std::uint8_t, 8> kBytes = {1, 1, 2, 2, 4, 8, 16, 0};
+
 constexpr auto kByNumber = [] {
   std::array<std::uint8_t, 1U << kOpcodeBits> table{};
   std::uint8_t place = 0;
@@ -136,6 +141,7 @@ SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
   decoded.write_barrier = field(110, 3);
   decoded.read_barrier = field(113, 3);
   decoded.waits = field(116, 6);
+  if (number == kLoadShared || number == kStoreShared) decoded.bytes = kBytes[field(73, 3)];
   if (number == kBranch) decoded.jump = jump_of(instruction, sm >= 90);
   if (number == kCall) decoded.jump = jump_of(instruction, false);
   return decoded;

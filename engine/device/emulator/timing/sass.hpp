@@ -53,6 +53,7 @@ struct SassInstruction {
   std::uint8_t write_barrier = 7;    // that its result releases; 7: none
   std::uint8_t read_barrier = 7;     // that is released when it has read its operands; 7: none
   std::uint8_t waits = 0;            // barriers that must be released first, a bit each
+  std::uint8_t bytes = 0;            // a lane, that LDS or STS moves
   std::optional<std::int64_t> jump;  // of a branch or a call: bytes from its own end
 };
 

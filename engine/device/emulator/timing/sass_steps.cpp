@@ -30,9 +30,9 @@ Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, c
   return step;
 }
 
-void StepWriter::act(Step& step, std::uint32_t op, double part, double wavefronts) {
+void StepWriter::act(Step& step, std::uint32_t op, double part) {
   step.op = op;
-  step.share = static_cast<float>(wavefronts * part);
+  step.share = static_cast<float>(part);
   Cost cost = costs_[op];
   cost.issues = 1;
   if (cost.unit == Unit::tensor) {
@@ -42,22 +42,67 @@ void StepWriter::act(Step& step, std::uint32_t op, double part, double wavefront
   step.cost = add_cost(cost);
 }
 
-template <class IsCarried>
-std::array<double, 2> StepWriter::joined_wavefronts(const MachineBlock& block,
-                                                    IsCarried is_carried) const {
-  std::array<double, 2> all{}, carried{};  // of loads, of stores
+std::map<std::uint32_t, double> StepWriter::shares_of_shared(
+    const MachineBlock& block, const Carriers& carriers, std::size_t rounds,
+    const std::vector<bool>& carried) const {
+  struct Amount {
+    double bytes = 0, wavefronts = 0;
+  };
+  struct Side {
+    Amount all, seen;  // of the PTX; of the machine instructions
+    Amount unseen;     // of PTX instructions that no machine instruction names
+  };
+  std::array<Side, 2> sides;  // loads, stores
+  std::map<std::uint32_t, double> shares;
+  const auto count = static_cast<double>(rounds);
   for (std::uint32_t op = block.begin; op < block.end; ++op) {
     if (costs_[op].role != Role::shared) continue;
-    const auto wavefronts = static_cast<double>(record_.ops()[op].shared_wavefronts);
-    all[is_store(op)] += wavefronts;
-    if (is_carried(op)) carried[is_store(op)] += wavefronts;
+    const OpCounters& did = record_.ops()[op];
+    const auto executions = static_cast<double>(did.executions);
+    const double bytes = bytes_of(op);
+    const Amount whole{executions * bytes, static_cast<double>(did.shared_wavefronts)};
+    const double wavefronts = executions > 0 ? whole.wavefronts / executions : 0;
+    Side& side = sides[is_store(op)];
+    double seen = carried[op] ? 1 : 0;
+    if (const auto own = carriers.find(op); own != carriers.end()) {
+      seen = 0;
+      const double part = std::min(count / static_cast<double>(own->second.size()), 1.0);
+      for (const std::uint32_t i : own->second) {
+        const std::uint8_t moved = instructions_[i].sass.bytes;
+        const double wide = std::max(moved / bytes, 1.0);
+        double of_it = wavefronts;
+        if (wide > 1 && moved >= 8 && executions > 0)
+          of_it = static_cast<double>(did.shared_wavefronts_as_wide[moved / 16]) / executions;
+        shares[i] = wavefronts > 0 ? part * of_it / wavefronts : part;
+        seen += wide * part / count;
+        side.seen.wavefronts += executions * of_it * part / count;
+      }
+    }
+    const double unseen = std::max(1 - seen, 0.0);
+    side.all.bytes += whole.bytes;
+    side.seen.bytes += whole.bytes * seen;
+    side.unseen.bytes += whole.bytes * unseen;
+    side.unseen.wavefronts += whole.wavefronts * unseen;
   }
-  const auto ratio = [&](std::size_t i) { return carried[i] > 0 ? all[i] / carried[i] : 1; };
-  return {ratio(0), ratio(1)};
+  // What the widths do not account for is shared out among those that are seen.
+  for (auto& [i, share] : shares) {
+    const Side& side = sides[is_store(instructions_[i].op)];
+    if (side.unseen.bytes <= 0 || side.seen.wavefronts <= 0) continue;
+    const double left = std::max(side.all.bytes - side.seen.bytes, 0.0) / side.unseen.bytes;
+    share *= 1 + side.unseen.wavefronts * left / side.seen.wavefronts;
+  }
+  return shares;
 }
 
 bool StepWriter::is_store(std::uint32_t op) const {
   return program_.names[program_.ops[op].name].starts_with("st");
+}
+
+std::uint32_t StepWriter::bytes_of(std::uint32_t op) const {
+  constexpr std::uint32_t kRow = 16;  // of a matrix
+  const std::string& name = program_.names[program_.ops[op].name];
+  const bool is_plain = name.starts_with("ld.") || name.starts_with("st.");
+  return is_plain ? std::max<std::uint32_t>(program_.ops[op].m[1], 1) : kRow;
 }
 
 void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& placed,
@@ -90,7 +135,7 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
   std::ranges::sort(in_turn);
   for (std::size_t i = 0; i < ordered.size(); ++i) acts[in_turn[i]] = ordered[i];
 
-  const auto joined = joined_wavefronts(block, [&](std::uint32_t op) { return carried[op]; });
+  const auto shared = shares_of_shared(block, carriers, 1, carried);
   begin(block);
   std::uint32_t place = block.begin;
   std::size_t next_absent = 0;
@@ -116,9 +161,11 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
         add_absent(op);
       }
       const auto part = parts.find(op);
-      const bool is_shared = costs_[op].role == Role::shared && op >= block.begin && op < block.end;
-      act(step, op, part == parts.end() ? 1.0 : 1.0 / static_cast<double>(part->second),
-          is_shared ? joined[is_store(op)] : 1);
+      const auto share = shared.find(i);
+      act(step, op,
+          share != shared.end() ? share->second
+          : part == parts.end() ? 1.0
+                                : 1.0 / static_cast<double>(part->second));
     }
     code_.issues[step.place] += 1;
     block.steps.push_back(step);
@@ -127,8 +174,8 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
 }
 
 void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
-  const auto joined =
-      joined_wavefronts(block, [&](std::uint32_t op) { return rounds.carriers.contains(op); });
+  const auto shared = shares_of_shared(block, rounds.carriers, rounds.count,
+                                       std::vector<bool>(program_.ops.size(), false));
   begin(block);
   const auto count = static_cast<double>(rounds.count);
   std::uint32_t place = block.begin;
@@ -139,8 +186,10 @@ void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
     Step step = step_of(block, i, acts, place);
     if (step.acts) {
       const std::uint32_t op = acts.at(i);
-      act(step, op, count / static_cast<double>(rounds.carriers.at(op).size()),
-          costs_[op].role == Role::shared ? joined[is_store(op)] : 1);
+      const auto share = shared.find(i);
+      act(step, op,
+          share != shared.end() ? share->second
+                                : count / static_cast<double>(rounds.carriers.at(op).size()));
     }
     code_.issues[step.place] += 1 / count;
     block.steps.push_back(step);

@@ -60,12 +60,16 @@ class StepWriter {
   Step step_of(const MachineBlock& block, std::uint32_t instruction, const Acts& acts,
                std::uint32_t& place);
   // Does `part` of what an execution of `op` does.
-  void act(Step& step, std::uint32_t op, double part, double wavefronts);
-  // What its loads from shared memory, or its stores, have of wavefronts, over those of the ones that
-  // are carried: ptxas makes one wide access of several, and names one of them.
-  template <class IsCarried>
-  std::array<double, 2> joined_wavefronts(const MachineBlock& block, IsCarried is_carried) const;
+  void act(Step& step, std::uint32_t op, double part);
+  // What each machine instruction that loads from shared memory, or stores, has of the wavefronts of
+  // its PTX instruction. ptxas makes one wide access of several and names one of them. `rounds`: that
+  // the machine instructions are of; `carried` as in write().
+  std::map<std::uint32_t, double> shares_of_shared(const MachineBlock& block,
+                                                   const Carriers& carriers, std::size_t rounds,
+                                                   const std::vector<bool>& carried) const;
   bool is_store(std::uint32_t op) const;
+  // That a lane moves.
+  std::uint32_t bytes_of(std::uint32_t op) const;
   std::uint32_t add_cost(const Cost& cost);
   std::uint32_t plain_cost(SassKind kind);
 

@@ -33,7 +33,7 @@ class Simulation {
         profile_(profile),
         work_(work),
         recorded_(record, work.grid, work.sms, work.resident),
-        per_op_(traffic_per_execution(code, record)),
+        per_op_(traffic_per_execution(code, record, work.l1_keeps)),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         synchronization_(profile_, work_, l2_) {
@@ -164,7 +164,9 @@ class Simulation {
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
-    busy_[static_cast<std::size_t>(cost.unit)] += busy;
+    // Nsight Compute, by which units are said to be busy, has what asynchronous copies write among
+    // no loads' and stores' wavefronts.
+    busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;
     busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
     warp.done[warp.step] = result;
     warp.next = warp.free;
@@ -181,10 +183,15 @@ class Simulation {
 
   void act(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     switch (cost.role) {
-      case Role::global_read:
-        warp.done[warp.step] = {
-            move_sectors(per_op_[step.op].sectors * step.share, at) + cost.latency, Wait::global};
+      case Role::global_read: {
+        // Of shared memory, which is the same memory, where L1 has it.
+        const OpTraffic& moves = per_op_[step.op];
+        const double latency =
+            moves.hits * profile_.shared_latency + (1 - moves.hits) * cost.latency;
+        warp.done[warp.step] = {move_sectors(moves.sectors * step.share, at) + latency,
+                                Wait::global};
         break;
+      }
       case Role::global_write:
         move_sectors(per_op_[step.op].sectors * step.share, at);
         break;

@@ -34,6 +34,7 @@ struct SmWork {
   double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
   double spilled_words = 0;      // a thread, stores and loads, where the machine code is not known
+  double l1_keeps = 1;           // the share of what a CTA reads again that L1 still has
   bool spills_leave_l1 = false;  // they are more than it holds
   double clocks_per_issue = 1;   // more than 1 where instructions come too slowly
 };

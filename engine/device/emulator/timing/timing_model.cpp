@@ -94,13 +94,15 @@ struct Traffic {
 };
 
 // Bulk copies between L2 and shared memory are a part, those within a cluster are not. A copy that
-// several CTAs receive counts once.
-Traffic traffic_of(const Program& program, const Record& record, double to_grid,
-                   const Counters& grid, double reachable_bytes) {
+// several CTAs receive counts once. What L1 has of what loads want comes to no L2.
+Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const Record& record,
+                   double to_grid, const Counters& grid, double reachable_bytes, double l1_keeps) {
   Traffic traffic;
   traffic.read = real(grid.global_sectors_read) * kSectorBytes;
   traffic.written = real(grid.global_sectors_written) * kSectorBytes;
   for (std::size_t i = 0; i < record.ops().size(); ++i) {
+    if (costs[i].role == Role::global_read)
+      traffic.read -= real(record.ops()[i].sectors_again) * to_grid * l1_keeps * kSectorBytes;
     const double bytes = real(record.ops()[i].bulk_bytes) * to_grid;
     if (bytes <= 0) continue;
     const auto route = static_cast<Route>(program.ops[i].m[0]);
@@ -157,13 +159,23 @@ DeviceProfile with_misses(const DeviceProfile& profile, const Traffic& traffic) 
   return seen;
 }
 
-bool spills_leave_l1(const DeviceProfile& profile, const KernelResources& resources,
-                     const LaunchConfig& launch, int blocks) {
-  const double held = blocks;
-  const double shared = held * (resources.static_shared_bytes + launch.dynamic_shared_bytes +
-                                profile.shared_reserved_per_block);
-  const double spilled = held * real(launch.block.count()) * resources.spill_store_bytes;
-  return spilled > std::max(profile.shared_per_sm - shared, 0.0) + kL1Beside;
+// With `blocks` CTAs on an SM.
+double l1_bytes(const DeviceProfile& profile, const KernelResources& resources,
+                const LaunchConfig& launch, int blocks) {
+  const double shared = real(static_cast<std::uint64_t>(blocks)) *
+                        (resources.static_shared_bytes + launch.dynamic_shared_bytes +
+                         profile.shared_reserved_per_block);
+  return std::max(profile.shared_per_sm - shared, 0.0) + kL1Beside;
+}
+
+// Of what a CTA reads again: all if what the CTAs of an SM read fits, else as much as there is room
+// for.
+double share_kept(const Counters& totals, int blocks, double l1_bytes) {
+  // What a CTA writes takes room as well: from when it is written, half of it in the mean.
+  const double sectors = real(totals.global_sectors_read - totals.global_sectors_again) +
+                         real(totals.global_sectors_written) / 2;
+  const double held = blocks * sectors * kSectorBytes / std::max(real(totals.blocks), 1.0);
+  return std::min(l1_bytes / std::max(held, 1.0), 1.0);
 }
 
 struct Part {
@@ -224,7 +236,10 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double busy_sms = std::min<double>(blocks, std::max(profile.sms, 1));
   const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const Counters grid = record.totals.scaled(to_grid);
-  const Traffic traffic = traffic_of(program, record, to_grid, grid, reachable_bytes);
+  const double in_l1 = l1_bytes(profile, resources, launch, held.blocks_per_sm);
+  const double l1_keeps = share_kept(record.totals, std::max(held.blocks_per_sm, 1), in_l1);
+  const Traffic traffic = traffic_of(program, translate_each(program, profile), record, to_grid,
+                                     grid, reachable_bytes, l1_keeps);
   const DeviceProfile seen = with_misses(profile, traffic);
   const MachineCode code = make_machine_code(program, seen, record);
 
@@ -239,7 +254,10 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   if (code.machine_share < kMostlyMachine)
     work.spilled_words =
         (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
-  work.spills_leave_l1 = spills_leave_l1(profile, resources, launch, held.blocks_per_sm);
+  work.l1_keeps = l1_keeps;
+  const double spilled =
+      held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
+  work.spills_leave_l1 = spilled > in_l1;
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
   const SmTime sm = simulate_sm(code, record, seen, work);

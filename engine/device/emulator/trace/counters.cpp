@@ -27,6 +27,7 @@ constexpr Field kFields[] = {
     {"global_sectors_read", &Counters::global_sectors_read},
     {"global_sectors_written", &Counters::global_sectors_written},
     {"global_sectors_again", &Counters::global_sectors_again},
+    {"global_wavefronts", &Counters::global_wavefronts},
     {"global_requests", &Counters::global_requests},
     {"local_accesses", &Counters::local_accesses},
     {"barriers", &Counters::barriers},

@@ -32,6 +32,7 @@ struct Counters {
   std::uint64_t global_sectors_read = 0;
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_again = 0;  // read before by the same CTA: L1 may have them
+  std::uint64_t global_wavefronts = 0;     // that L1 takes, as shared memory does
   std::uint64_t global_requests = 0;       // warp instructions that read or write it
   std::uint64_t local_accesses = 0;        // warp instructions that touch local memory
 

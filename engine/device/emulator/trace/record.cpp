@@ -23,6 +23,9 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   executions += other.executions;
   shared_wavefronts += other.shared_wavefronts;
   shared_wavefronts_ideal += other.shared_wavefronts_ideal;
+  for (std::size_t i = 0; i < shared_wavefronts_as_wide.size(); ++i)
+    shared_wavefronts_as_wide[i] += other.shared_wavefronts_as_wide[i];
+  global_wavefronts += other.global_wavefronts;
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
   async_lines += other.async_lines;
@@ -108,6 +111,7 @@ void Record::attribute() {
   OpCounters& op = ops_[last_];
   op.shared_wavefronts += totals.shared_wavefronts - before_.shared_wavefronts;
   op.shared_wavefronts_ideal += totals.shared_wavefronts_ideal - before_.shared_wavefronts_ideal;
+  op.global_wavefronts += totals.global_wavefronts - before_.global_wavefronts;
   op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
                        totals.global_sectors_written - before_.global_sectors_written;
   op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,8 +17,11 @@ struct OpCounters {
   std::uint64_t executions = 0;  // warp instructions
   std::uint64_t shared_wavefronts = 0;
   std::uint64_t shared_wavefronts_ideal = 0;
-  std::uint64_t global_sectors = 0;  // read or written
-  std::uint64_t sectors_again = 0;   // of them, read before by the same CTA
+  // Had it moved 8 or 16 bytes a lane, aligned, in the place of fewer; 0 for those it moves itself.
+  std::array<std::uint64_t, 2> shared_wavefronts_as_wide{};
+  std::uint64_t global_wavefronts = 0;  // in L1
+  std::uint64_t global_sectors = 0;     // read or written
+  std::uint64_t sectors_again = 0;      // of them, read before by the same CTA
   std::uint64_t async_lines = 0;
   std::uint64_t bulk_bytes = 0;
 
@@ -81,6 +85,11 @@ class Record {
   void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
   // Global reads; true for those that the CTA has not made before.
   bool first_read(std::uint64_t sector) { return sectors_.insert(sector); }
+  // What the last instruction would have had of wavefronts in shared memory with wider accesses.
+  void count_wide(std::array<std::uint64_t, 2> wavefronts) {
+    for (std::size_t i = 0; i < wavefronts.size(); ++i)
+      ops_[last_].shared_wavefronts_as_wide[i] += wavefronts[i];
+  }
   // A warp's atomic operations on global memory, by its lanes' addresses.
   void operate(std::span<const std::uint64_t> addresses, bool is_real) {
     atomics.add(blocks_[first_open_].block, addresses, is_real);

@@ -3,7 +3,7 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, warpgroup, memory, atomics, launch_us; all of them if none is named.
+// PART: sm, warpgroup, memory, l1_loads, atomics, launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -28,8 +28,8 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kParts = {"sm", "warpgroup", "memory", "atomics",
-                                                    "launch_us"};
+constexpr std::array<std::string_view, 6> kParts = {"sm",       "warpgroup", "memory",
+                                                    "l1_loads", "atomics",   "launch_us"};
 
 }  // namespace
 
@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
     measure("sm", [&] { return measure_instructions(lab); });
     if (info.arch == "sm_90") measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
     measure("memory", [&] { return measure_memory(lab, info.sms); });
+    measure("l1_loads", [&] { return measure_l1_loads(lab); });
     measure("atomics", [&] { return measure_atomics(lab, info.sms); });
     measure("launch_us", [&] { return measure_launches(lab, info.sms); });
     if (argc > 2) write_file(argv[2], result.dump(1) + "\n");

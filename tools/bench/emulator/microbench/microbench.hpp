@@ -80,6 +80,8 @@ Json measure_instructions(Lab& lab);
 // Products of warpgroups, and other instructions beside them. sm_90 alone.
 Json measure_warpgroup_products(Lab& lab);
 Json measure_memory(Lab& lab, int sms);
+// Clocks of an SM for a warp's load that L1 holds, by what its lanes want.
+Json measure_l1_loads(Lab& lab);
 // Additions to global memory by all SMs, to few lines and to many.
 Json measure_atomics(Lab& lab, int sms);
 Json measure_launches(Lab& lab, int sms);

@@ -189,6 +189,43 @@ TEST_CASE("sass: one wide access that ptxas made of several has the wavefronts o
   CHECK(busy({store, end}) == doctest::Approx(each / 34));
 }
 
+TEST_CASE("sass: the width of an access to shared memory") {
+  // From cubins of NVRTC 13.0, as nvdisasm 13.5 prints them.
+  CHECK(int{decode_sass({0x0000b007ff047984, 0x000ee80008000c00, 0}, 80).bytes} == 16);  // LDS.128
+  CHECK(int{decode_sass({0x0000b006ff0e7984, 0x000ee80008000a00, 0}, 89).bytes} == 8);   // LDS.64
+  CHECK(int{decode_sass({0x000084000a157984, 0x000f620000000800, 0}, 90).bytes} == 4);   // LDS
+  CHECK(int{decode_sass({0x00000a0000137984, 0x000ea80000000400, 0}, 90).bytes} == 2);   // LDS.U16
+  CHECK(int{decode_sass({0x0000010416117984, 0x000e680008000200, 0}, 90).bytes} == 1);   // LDS.S8
+  CHECK(int{decode_sass({0x0002800c10007388, 0x000fea0000000c00, 0}, 90).bytes} == 16);  // STS.128
+  CHECK(int{decode_sass({0x00400000f53c783b, 0x002e680000000200 | 4ULL << 46, 0}, 89).bytes} == 0);
+}
+
+TEST_CASE("sass: a wide access has the wavefronts that its width has") {
+  // Two loads of neighbouring words, by lanes `shift` apart.
+  const auto busy = [](const std::string& offset, bool joined) {
+    Coded run(".shared .align 16 .b8 s[8192];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n" + offset +
+              "\nadd.u32 %r3, %r3, %r2;\nld.shared.u32 %r4, [%r3];\n"
+              "ld.shared.f32 %f2, [%r3+4];\nret;");
+    auto load = machine(kLds, run.line("ld.shared.u32"));
+    auto other = machine(kLds, run.line("ld.shared.f32"));
+    constexpr std::uint64_t kSizeBit = 9, kWord = 4, kTwoWords = 5;
+    for (auto* each : {&load, &other}) each->high |= (joined ? kTwoWords : kWord) << kSizeBit;
+    const auto end = machine(kExit, run.line("ret"));
+    const auto time = joined ? run.time({load, end}) : run.time({load, other, end});
+    return time.busy[static_cast<std::size_t>(Unit::memory)];
+  };
+  const std::string same = "mov.u32 %r3, 0;";
+  const double one = busy(same, true);  // all lanes want the same two words
+  CHECK(one > 0);
+  CHECK(busy(same, false) == 2 * one);
+  // Every second word, which are conflicts of two alone and none together; every fourth.
+  const std::string second = "shl.b32 %r3, %r1, 3;", fourth = "shl.b32 %r3, %r1, 4;";
+  CHECK(busy(second, false) == 4 * one);
+  CHECK(busy(second, true) == 2 * one);
+  CHECK(busy(fourth, false) == 8 * one);
+  CHECK(busy(fourth, true) == 4 * one);
+}
+
 TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last exit never") {
   Coded run(kLoop + "ret;");
   const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");

@@ -1,0 +1,134 @@
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
+
+// Global memory in L1: how long its loads take, what they take of the memory that shared memory is a
+// part of, and what they leave L2.
+
+namespace fa_tune::test {
+
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr const char* kL1Declarations =
+    ".reg .b32 %r<40>; .reg .b64 %rd<20>;\n.shared .align 16 .b8 s[16384];\n"
+    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n";
+
+struct L1Run : CountedRun {
+  explicit L1Run(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1)
+      : CountedRun(kL1Declarations + body, TensorRule::ampere, threads, blocks) {}
+
+  nlohmann::json detail(emulator::DeviceProfile profile = test::small_profile()) const {
+    return nlohmann::json::parse(
+        predict(profile, {}, launch, program, record, 1 << 20).detail_json);
+  }
+  // Of one wait for what comes from memory.
+  double clocks(const SmWork& work) const {
+    const emulator::DeviceProfile profile = test::small_profile();
+    return simulate_sm(make_machine_code(program, profile, record), record, profile, work).clocks;
+  }
+};
+
+// A lane's address in %rd2: `offset` makes %r3 of lane %r1.
+std::string at(const std::string& offset) {
+  return offset + " cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2;\n";
+}
+
+// Each load waits for the one before, and all are of what the first has read.
+std::string chain(int loads) {
+  std::string body = at("shl.b32 %r3, %r1, 2;");
+  for (int i = 0; i < loads; ++i)
+    body +=
+        "ld.global.u32 %r4, [%rd2]; and.b32 %r4, %r4, 0; cvt.u64.u32 %rd3, %r4; "
+        "add.u64 %rd2, %rd2, %rd3;\n";
+  return body;
+}
+
+}  // namespace
+
+TEST_CASE("L1: wavefronts are those of its banks, and four lines are looked up a clock") {
+  const auto wavefronts = [](const std::string& offset, const std::string& load) {
+    return L1Run(at(offset) + load).record.totals.global_wavefronts;
+  };
+  const std::string word = "ld.global.u32 %r4, [%rd2];";
+  CHECK(wavefronts("shl.b32 %r3, %r1, 2;", word) == 1);
+  CHECK(wavefronts("mov.u32 %r3, 0;", word) == 1);
+  CHECK(wavefronts("shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, 4;", word) == 1);  // of two lines
+  CHECK(wavefronts("shl.b32 %r3, %r1, 3;", word) == 2);
+  CHECK(wavefronts("shl.b32 %r3, %r1, 7;", word) == 32);
+  CHECK(wavefronts("mul.lo.u32 %r3, %r1, 132;", word) == 8);  // all banks, 32 lines
+  CHECK(wavefronts("shl.b32 %r3, %r1, 3;", "ld.global.v2.u32 {%r4,%r5}, [%rd2];") == 2);
+  const std::string four = "ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2];";
+  CHECK(wavefronts("shl.b32 %r3, %r1, 4;", four) == 4);
+  CHECK(wavefronts("mov.u32 %r3, 0;", four) == 4);  // of shared memory it would be 2
+  CHECK(wavefronts("shl.b32 %r3, %r1, 3;", "st.global.u32 [%rd2], %r1;") == 2);
+}
+
+TEST_CASE("L1: they keep its memory busy, those of asynchronous copies do not") {
+  const auto busy = [](const std::string& body) {
+    return L1Run(body).detail()["units_us"]["shared memory"].get<double>();
+  };
+  const std::string address = at("shl.b32 %r3, %r1, 7;");
+  const double one = busy(address + "ld.global.u32 %r4, [%rd1];");
+  CHECK(one > 0);
+  CHECK(busy(address + "ld.global.u32 %r4, [%rd2];") == doctest::Approx(32 * one).epsilon(0.05));
+  CHECK(busy(address + "st.global.u32 [%rd2], %r1;") == doctest::Approx(32 * one).epsilon(0.05));
+  CHECK(busy(address + "shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, %r2;\n"
+                       "cp.async.cg.shared.global [%r3], [%rd2], 16;") == 0);
+}
+
+TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
+  constexpr int kLoads = 65;
+  const L1Run run(chain(kLoads));
+  SmWork work;
+  work.l2_bytes_per_clock = 16;
+  const double held = run.clocks(work);
+  work.l1_keeps = 0;
+  const emulator::DeviceProfile profile = test::small_profile();
+  // 128 bytes at 16 a clock each time, beside the latencies.
+  const double further = profile.l2_latency - profile.shared_latency + 8;
+  CHECK(run.clocks(work) - held == doctest::Approx((kLoads - 1) * further).epsilon(0.02));
+  // It is L2's work once, however often it is read.
+  const auto l2 = [](int loads) {
+    return L1Run(chain(loads)).detail()["units_us"]["l2"].get<double>();
+  };
+  CHECK(l2(1) > 0);
+  CHECK(l2(20) == doctest::Approx(l2(1)).epsilon(0.01));
+}
+
+TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
+  // 128 KB read twice: more than 100 KB and the 28 beside them, if another CTA is there too.
+  const auto twice = [](std::uint32_t blocks) {
+    std::string body;
+    for (int round = 0; round < 2; ++round) {
+      body += at("shl.b32 %r3, %r1, 4;");
+      for (int i = 0; i < 8; ++i)
+        body += "ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2]; add.u64 %rd2, %rd2, 16384;\n";
+    }
+    return L1Run(body, 1024, blocks);
+  };
+  emulator::DeviceProfile profile = test::small_profile();
+  profile.sms = 1;
+  const auto l2_us = [&](const L1Run& run) {
+    return run.detail(profile)["units_us"]["l2"].get<double>();
+  };
+  profile.shared_per_sm = 200 * 1024;
+  const L1Run run = twice(1);
+  const double kept = l2_us(run);
+  CHECK(kept > 0);
+  profile.shared_per_sm = 36 * 1024;  // and 28 beside: half of it
+  CHECK(l2_us(run) == doctest::Approx(1.5 * kept).epsilon(0.05));
+  // Two CTAs at a time have half as much each.
+  profile.shared_per_sm = 200 * 1024;
+  profile.max_threads_per_sm = 2048;
+  CHECK(l2_us(twice(2)) > 2.05 * kept);
+}
+
+}  // namespace fa_tune::test
