@@ -145,12 +145,16 @@ json.dump({"device": "emulator:h100", "date": "2026-11-27",
           open("predicted_times.json", "w"))
 E2
 python3 times.py
-try "$limiters" times measured_times.json predicted_times.json times.json
+try "$limiters" times times.json measured_times.json predicted_times.json
 check 'times' equal "$status" 0
 check 'are those of one kernel here' equal "$(python3 -c 'import json
 data = json.load(open("times.json"))
 print(data["model"], [(row["file"], row["shape"], row["median_us"], row["predicted_us"]) for row in data["rows"]])')" \
   "emulator:h100 [('one.cu', 's sizes.n=4', 20, 10)]"
+try "$limiters" times both.json {measured,predicted}_times.json {measured,predicted}_times.json
+check 'and of several pairs' equal "$(python3 -c 'import json; print(len(json.load(open("both.json"))["rows"]))')" 2
+try "$limiters" times both.json measured_times.json
+check 'half a pair is refused' equal "$status" 2
 
 list hanging hangs
 try "$limiters" predict hanging hanging.json --timeout 3

@@ -8,7 +8,7 @@
 //    arrives or moves data runs when the trace says so, unless it was taken out of a loop.
 // 3. Of the instructions that a PTX instruction became, the one that does its work is found by what
 //    kind it is; the others cost time alone. Where ptxas made one access to shared memory of
-//    several, it has the wavefronts of all.
+//    several, it has the wavefronts of its width.
 //
 // 4. A loop that ptxas unrolled has several rounds in one basic block, whose instructions are mixed.
 //    Each time round a part of it is run, as long as the others. Loops of one block of PTX alone.

@@ -8,9 +8,9 @@
 //    come (ptx_cost.cpp, pseudo_sass.cpp).
 // 3. One SM is simulated, the one that is done last (recorded_work.cpp): it runs as many CTAs at a
 //    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when
-//    inputs, unit and scheduler are there; shared memory serves wavefronts, L2 sectors, barriers
-//    join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost of barriers are
-//    not formulas but follow from that.
+//    inputs, unit and scheduler are there; shared memory and L1, which are one, serve wavefronts, L2
+//    sectors, barriers join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost
+//    of barriers are not formulas but follow from that.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold; atomic operations on few lines wait for
 //    each other in L2 (atomic_contention.cpp). A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.

@@ -95,24 +95,29 @@ TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
   // 128 bytes at 16 a clock each time, beside the latencies.
   const double further = profile.l2_latency - profile.shared_latency + 8;
   CHECK(run.clocks(work) - held == doctest::Approx((kLoads - 1) * further).epsilon(0.02));
-  // It is L2's work once, however often it is read.
-  const auto l2 = [](int loads) {
-    return L1Run(chain(loads)).detail()["units_us"]["l2"].get<double>();
-  };
-  CHECK(l2(1) > 0);
-  CHECK(l2(20) == doctest::Approx(l2(1)).epsilon(0.01));
+  // It is L2's work once, however often it is read: of its slices, or of the way to them.
+  for (const double slices : {0.0, 100.0}) {
+    CAPTURE(slices);
+    emulator::DeviceProfile chip = profile;
+    chip.l2_hit_gb_per_s = chip.l2_miss_gb_per_s = slices;
+    const auto l2 = [&](int loads) {
+      return L1Run(chain(loads)).detail(chip)["units_us"]["l2"].get<double>();
+    };
+    CHECK(l2(1) > 0);
+    CHECK(l2(20) == doctest::Approx(l2(1)).epsilon(0.01));
+  }
 }
 
 TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
   // 128 KB read twice: more than 100 KB and the 28 beside them, if another CTA is there too.
-  const auto twice = [](std::uint32_t blocks) {
+  const auto twice = [](std::uint32_t blocks, const std::string& more = "") {
     std::string body;
     for (int round = 0; round < 2; ++round) {
       body += at("shl.b32 %r3, %r1, 4;");
       for (int i = 0; i < 8; ++i)
         body += "ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2]; add.u64 %rd2, %rd2, 16384;\n";
     }
-    return L1Run(body, 1024, blocks);
+    return L1Run(body + more, 1024, blocks);
   };
   emulator::DeviceProfile profile = test::small_profile();
   profile.sms = 1;
@@ -125,6 +130,14 @@ TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
   CHECK(kept > 0);
   profile.shared_per_sm = 36 * 1024;  // and 28 beside: half of it
   CHECK(l2_us(run) == doctest::Approx(1.5 * kept).epsilon(0.05));
+  // What it writes takes room too, half of it.
+  std::string writes = at("shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, 0x40000;");
+  for (int i = 0; i < 8; ++i)
+    writes += "st.global.v4.u32 [%rd2], {%r4,%r5,%r6,%r7}; add.u64 %rd2, %rd2, 16384;\n";
+  const L1Run writer = twice(1, writes);
+  const double further = l2_us(writer) - 1.5 * kept;
+  profile.shared_per_sm = 200 * 1024;
+  CHECK(further - (l2_us(writer) - kept) == doctest::Approx(kept / 6).epsilon(0.05));
   // Two CTAs at a time have half as much each.
   profile.shared_per_sm = 200 * 1024;
   profile.max_threads_per_sm = 2048;

@@ -1,5 +1,7 @@
 #include "engine/device/emulator/timing/sass.hpp"
 
+#include <array>
+
 #include <doctest/doctest.h>
 
 #include "engine/device/emulator/timing/sm_simulation.hpp"
@@ -201,29 +203,38 @@ TEST_CASE("sass: the width of an access to shared memory") {
 }
 
 TEST_CASE("sass: a wide access has the wavefronts that its width has") {
-  // Two loads of neighbouring words, by lanes `shift` apart.
-  const auto busy = [](const std::string& offset, bool joined) {
-    Coded run(".shared .align 16 .b8 s[8192];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n" + offset +
-              "\nadd.u32 %r3, %r3, %r2;\nld.shared.u32 %r4, [%r3];\n"
-              "ld.shared.f32 %f2, [%r3+4];\nret;");
-    auto load = machine(kLds, run.line("ld.shared.u32"));
-    auto other = machine(kLds, run.line("ld.shared.f32"));
-    constexpr std::uint64_t kSizeBit = 9, kWord = 4, kTwoWords = 5;
-    for (auto* each : {&load, &other}) each->high |= (joined ? kTwoWords : kWord) << kSizeBit;
-    const auto end = machine(kExit, run.line("ret"));
-    const auto time = joined ? run.time({load, end}) : run.time({load, other, end});
-    return time.busy[static_cast<std::size_t>(Unit::memory)];
+  // Loads of two or four neighbouring words, from where `offset` says for each lane; by themselves
+  // or as one.
+  const auto busy = [](const std::string& offset, std::size_t words, bool joined) {
+    const std::array<std::string, 4> types = {"u32", "f32", "s32", "b32"};
+    std::string body = ".shared .align 16 .b8 s[8192];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n" +
+                       offset + "\nadd.u32 %r3, %r3, %r2;\n";
+    for (std::size_t i = 0; i < words; ++i)
+      body += "ld.shared." + types[i] + (i == 1 ? " %f2" : " %r4") + ", [%r3+" +
+              std::to_string(4 * i) + "];\n";
+    Coded run(body + "ret;");
+    constexpr std::uint64_t kSizeBit = 9, kOneWord = 4;
+    std::vector<EncodedInstruction> code;
+    for (std::size_t i = 0; i < (joined ? 1 : words); ++i) {
+      code.push_back(machine(kLds, run.line("ld.shared." + types[i])));
+      code.back().high |= (joined ? kOneWord + words / 2 : kOneWord) << kSizeBit;
+    }
+    code.push_back(machine(kExit, run.line("ret")));
+    return run.time(code).busy[static_cast<std::size_t>(Unit::memory)];
   };
   const std::string same = "mov.u32 %r3, 0;";
-  const double one = busy(same, true);  // all lanes want the same two words
+  const double one = busy(same, 2, true);  // all lanes want the same two words
   CHECK(one > 0);
-  CHECK(busy(same, false) == 2 * one);
-  // Every second word, which are conflicts of two alone and none together; every fourth.
+  CHECK(busy(same, 2, false) == 2 * one);
+  CHECK(busy(same, 4, true) == 2 * one);
+  // Every second word, whose conflicts are of two alone and of none together; every fourth.
   const std::string second = "shl.b32 %r3, %r1, 3;", fourth = "shl.b32 %r3, %r1, 4;";
-  CHECK(busy(second, false) == 4 * one);
-  CHECK(busy(second, true) == 2 * one);
-  CHECK(busy(fourth, false) == 8 * one);
-  CHECK(busy(fourth, true) == 4 * one);
+  CHECK(busy(second, 2, false) == 4 * one);
+  CHECK(busy(second, 2, true) == 2 * one);
+  CHECK(busy(fourth, 2, false) == 8 * one);
+  CHECK(busy(fourth, 2, true) == 4 * one);
+  CHECK(busy(fourth, 4, false) == 16 * one);
+  CHECK(busy(fourth, 4, true) == 4 * one);
 }
 
 TEST_CASE("sass: what ptxas took out of a loop runs once, what follows the last exit never") {
