@@ -45,12 +45,11 @@ void StepWriter::act(Step& step, std::uint32_t op, double part) {
 std::map<std::uint32_t, double> StepWriter::shares_of_shared(
     const MachineBlock& block, const Carriers& carriers, std::size_t rounds,
     const std::vector<bool>& carried) const {
-  struct Amount {
-    double bytes = 0, wavefronts = 0;
-  };
+  // Bytes of lanes, and wavefronts, of all executions.
   struct Side {
-    Amount all, seen;  // of the PTX; of the machine instructions
-    Amount unseen;     // of PTX instructions that no machine instruction names
+    double bytes = 0;
+    double seen_bytes = 0, seen_wavefronts = 0;      // by machine instructions
+    double unseen_bytes = 0, unseen_wavefronts = 0;  // of PTX that none of them names
   };
   std::array<Side, 2> sides;  // loads, stores
   std::map<std::uint32_t, double> shares;
@@ -60,8 +59,8 @@ std::map<std::uint32_t, double> StepWriter::shares_of_shared(
     const OpCounters& did = record_.ops()[op];
     const auto executions = static_cast<double>(did.executions);
     const double bytes = bytes_of(op);
-    const Amount whole{executions * bytes, static_cast<double>(did.shared_wavefronts)};
-    const double wavefronts = executions > 0 ? whole.wavefronts / executions : 0;
+    const auto all_wavefronts = static_cast<double>(did.shared_wavefronts);
+    const double wavefronts = executions > 0 ? all_wavefronts / executions : 0;
     Side& side = sides[is_store(op)];
     double seen = carried[op] ? 1 : 0;
     if (const auto own = carriers.find(op); own != carriers.end()) {
@@ -75,21 +74,21 @@ std::map<std::uint32_t, double> StepWriter::shares_of_shared(
           of_it = static_cast<double>(did.shared_wavefronts_as_wide[moved / 16]) / executions;
         shares[i] = wavefronts > 0 ? part * of_it / wavefronts : part;
         seen += wide * part / count;
-        side.seen.wavefronts += executions * of_it * part / count;
+        side.seen_wavefronts += executions * of_it * part / count;
       }
     }
     const double unseen = std::max(1 - seen, 0.0);
-    side.all.bytes += whole.bytes;
-    side.seen.bytes += whole.bytes * seen;
-    side.unseen.bytes += whole.bytes * unseen;
-    side.unseen.wavefronts += whole.wavefronts * unseen;
+    side.bytes += executions * bytes;
+    side.seen_bytes += executions * bytes * seen;
+    side.unseen_bytes += executions * bytes * unseen;
+    side.unseen_wavefronts += all_wavefronts * unseen;
   }
   // What the widths do not account for is shared out among those that are seen.
   for (auto& [i, share] : shares) {
     const Side& side = sides[is_store(instructions_[i].op)];
-    if (side.unseen.bytes <= 0 || side.seen.wavefronts <= 0) continue;
-    const double left = std::max(side.all.bytes - side.seen.bytes, 0.0) / side.unseen.bytes;
-    share *= 1 + side.unseen.wavefronts * left / side.seen.wavefronts;
+    if (side.unseen_bytes <= 0 || side.seen_wavefronts <= 0) continue;
+    const double left = std::max(side.bytes - side.seen_bytes, 0.0) / side.unseen_bytes;
+    share *= 1 + side.unseen_wavefronts * left / side.seen_wavefronts;
   }
   return shares;
 }

@@ -25,7 +25,7 @@ struct L1Run : CountedRun {
   explicit L1Run(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1)
       : CountedRun(kL1Declarations + body, TensorRule::ampere, threads, blocks) {}
 
-  nlohmann::json detail(emulator::DeviceProfile profile = test::small_profile()) const {
+  nlohmann::json detail(const emulator::DeviceProfile& profile = test::small_profile()) const {
     return nlohmann::json::parse(
         predict(profile, {}, launch, program, record, 1 << 20).detail_json);
   }
