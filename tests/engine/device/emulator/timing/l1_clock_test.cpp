@@ -29,7 +29,7 @@ struct L1Run : CountedRun {
     return nlohmann::json::parse(
         predict(profile, {}, launch, program, record, 1 << 20).detail_json);
   }
-  // Of one wait for what comes from memory.
+  // Of the SM that runs its first block.
   double clocks(const SmWork& work) const {
     const emulator::DeviceProfile profile = test::small_profile();
     return simulate_sm(make_machine_code(program, profile, record), record, profile, work).clocks;
@@ -109,7 +109,7 @@ TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
 }
 
 TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
-  // 128 KB read twice: more than 100 KB and the 28 beside them, if another CTA is there too.
+  // A CTA reads 128 KB, twice.
   const auto twice = [](std::uint32_t blocks, const std::string& more = "") {
     std::string body;
     for (int round = 0; round < 2; ++round) {
@@ -125,12 +125,12 @@ TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
     return run.detail(profile)["units_us"]["l2"].get<double>();
   };
   profile.shared_per_sm = 200 * 1024;
-  const L1Run run = twice(1);
-  const double kept = l2_us(run);
+  const L1Run reader = twice(1);
+  const double kept = l2_us(reader);
   CHECK(kept > 0);
-  profile.shared_per_sm = 36 * 1024;  // and 28 beside: half of it
-  CHECK(l2_us(run) == doctest::Approx(1.5 * kept).epsilon(0.05));
-  // What it writes takes room too, half of it.
+  profile.shared_per_sm = 36 * 1024;  // and 28 KB beside: room for half of it
+  CHECK(l2_us(reader) == doctest::Approx(1.5 * kept).epsilon(0.05));
+  // What a CTA writes takes room too, half of it: a third of what it reads is kept, not a half.
   std::string writes = at("shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, 0x40000;");
   for (int i = 0; i < 8; ++i)
     writes += "st.global.v4.u32 [%rd2], {%r4,%r5,%r6,%r7}; add.u64 %rd2, %rd2, 16384;\n";
@@ -138,8 +138,7 @@ TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
   const double further = l2_us(writer) - 1.5 * kept;
   profile.shared_per_sm = 200 * 1024;
   CHECK(further - (l2_us(writer) - kept) == doctest::Approx(kept / 6).epsilon(0.05));
-  // Two CTAs at a time have half as much each.
-  profile.shared_per_sm = 200 * 1024;
+  // Two CTAs at a time have half as much room each.
   profile.max_threads_per_sm = 2048;
   CHECK(l2_us(twice(2)) > 2.05 * kept);
 }
