@@ -9,7 +9,7 @@ python_with numpy
 
 export PYTHONPATH=$repository/tools/python FA_TUNE_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
 unset FA_TUNE_DEVICE FA_TUNE_MAX_FEVALS
-for file in trace compiled package tune_kernel observers search host_code scripts; do
+for file in trace compiled package tune_kernel rows observers search host_code scripts; do
   try "$python" "$folder/${file}_test.py"
   check "$file" equal "$status" 0
   if [ "$status" != 0 ]; then cat "$out" "$err"; fi
