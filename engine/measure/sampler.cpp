@@ -110,8 +110,8 @@ struct Settled {
 
 // Looks until the launches a sample needs are known and two looks agree: clocks rise, caches fill
 // and the driver settles meanwhile, so what the looks saw is thrown out. A screen comes after the
-// gate, and of a launch that lasts a sample one look is enough; if it takes longer than `slow_us`
-// that is all that is taken.
+// gate, and of a launch that lasts a sample one look is enough. If a launch takes longer than
+// `slow_us`, the first look at whole samples is all that is taken.
 std::expected<Settled, device::Fault> settle(
     const Work& work, Effort effort = Effort::final_,
     double slow_us = std::numeric_limits<double>::infinity()) {
@@ -135,7 +135,11 @@ std::expected<Settled, device::Fault> settle(
     const int wanted = std::max(work.restores() ? 1 : launches_for(us), fewest);
     const bool agree = std::abs(us - previous_us) <= kSettled * us;
     previous_us = us;
-    if (!close(plan.launches_per_sample, wanted)) {
+    const bool whole = close(plan.launches_per_sample, wanted);
+    // A restored launch is a sample by itself, too short for a few of them to tell.
+    if (quick && whole && us > slow_us && !work.restores())
+      return Settled{plan.launches_per_sample, us, std::move(*timing)};
+    if (!whole) {
       plan.launches_per_sample = wanted;
     } else if (agree) {
       break;

@@ -27,8 +27,9 @@ enum class Effort {
 // too stay and are marked. A device that predicts is asked once, in a final measurement for a
 // complete launch.
 //
-// `slow_us`: for launches of 200 us and more, a screen that sees one take longer than this ends
-// with its first three samples: enough to know that it is slow.
+// `slow_us`: a screen that sees a launch take longer than this ends with its first three samples of
+// full length: enough to know that it is slow. Where something is restored, for launches of 200 us
+// and more alone.
 //
 // `restore`: for the tensors that a launch writes over, see TimingPlan. Samples are of single
 // launches then, and a screen has up to 100 of them.

@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
-  // RESCALE by_sum: the maxima of the first keys stand for those of all.
+  // RESCALE by_sum: the maxima of the first keys stand for those of all, unless those are known.
   const auto process_tile_by_sum = [&](int tile, auto kind) {
     const int first_key = copies.first_key(tile) + warp_key;
     constexpr int kPartSteps = kN / 2 / K_PARTS;
@@ -237,13 +237,36 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     wait_copies<0>();
   };
+  // Of all keys. Hardly ever needed, so it is short and not fast.
+  const auto find_maxima = [&](int tile, auto) {
+    const int first_key = copies.first_key(tile) + warp_key;
+#pragma unroll
+    for (int part = 0; part < K_PARTS; ++part) copies.await_k(tile, part);
+    if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
+#pragma unroll 1
+    for (int key = 0; key < kWarpKeys; key += 16)
+      extend_row_max_by_keys(state.maximum, q_held, base, copies.k_at(tile), warp_row,
+                             warp_key + key, lane, mask, thread_row, first_key + key);
+    copies.end_k(tile, lane);
+    copies.await_v(tile);
+    copies.begin_k(tile + STAGES);
+    copies.end_v(tile, lane);
+  };
   if constexpr (kRescale == Rescale::by_sum) {
-    process_tiles(process_tile_by_sum);
-    if (__syncthreads_or(outgrown(state))) {
+    // Where a sum has outgrown its room a second pass finds the maxima, and a third one is the first
+    // again: so there is one copy of what takes the most code.
+#pragma unroll 1
+    for (int pass = 0;; ++pass) {
+      if (pass == 1) {
+        process_tiles(find_maxima);
+        __syncthreads();
+      } else {
+        process_tiles(process_tile_by_sum);
+        if (pass == 2 || !__syncthreads_or(outgrown(state))) break;
+        clear(state);
+      }
       copies.restart();
       copies.begin_first();
-      clear(state);
-      process_tiles(process_tile);
     }
   } else {
     process_tiles(process_tile);

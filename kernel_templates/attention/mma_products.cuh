@@ -7,10 +7,9 @@
 
 __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_tile, int step,
                                        int warp_row, int lane) {
+  const unsigned first = q_tile + Shared::offset(warp_row + lane % 16, step * 2 + lane / 16);
 #pragma unroll
-  for (int i = 0; i < kM; ++i)
-    ldmatrix_x4(fragments[i],
-                q_tile + Shared::offset(warp_row + i * 16 + lane % 16, step * 2 + lane / 16));
+  for (int i = 0; i < kM; ++i) ldmatrix_x4(fragments[i], first + i * 16 * Shared::kPitch);
 }
 
 // Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
@@ -34,11 +33,12 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
       if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+      const unsigned first_k = k_tile + key_offset(key, step * 2 + lane / 8 % 2);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
       for (int j = first; j < first + kInnerFragments; j += 2) {
         unsigned k[4];
-        ldmatrix_x4(k, k_tile + key_offset(key + j * 8, step * 2 + lane / 8 % 2));
+        ldmatrix_x4(k, first_k + j * 8 * kKeyPitch);
 #pragma unroll
         for (int i = 0; i < kM; ++i) {
           mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
@@ -50,6 +50,32 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
     }
 }
 
+// Extends this thread's row maxima by 16 keys of the warp, from row `key` of the tile of keys and key
+// `first_key` of all on.
+__device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
+                                                       const unsigned (&q_held)[kK][kM][4],
+                                                       unsigned q_tile, unsigned k_tile,
+                                                       int warp_row, int key, int lane,
+                                                       const Mask& mask, int first_row,
+                                                       int first_key) {
+  float scores[kM][2][4] = {};
+#pragma unroll
+  for (int step = 0; step < kK; ++step) {
+    unsigned q_read[kM][4], k[4];
+    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+    const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
+    ldmatrix_x4(k,
+                k_tile + key_offset(key + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+      mma_16x8x16(scores[i][0], q[i], k[0], k[1]);
+      mma_16x8x16(scores[i][1], q[i], k[2], k[3]);
+    }
+  }
+  apply_mask(scores, mask, first_row, first_key + lane % 4 * 2);
+  extend_row_max(largest, scores, 0, 2);
+}
+
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
 // operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
 // special function unit work at a time. Of the first kDone steps `p` has the probabilities already.
@@ -57,6 +83,7 @@ template <int kDone = 0>
 __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
                                              const float (&row_offsets)[kM][2], float factor,
                                              unsigned v_tile, int warp_key, int lane) {
+  const int key = warp_key + lane % 16;
   if constexpr (kDone == 0) probabilities(p, state, 0, 1, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
@@ -71,11 +98,10 @@ __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN
       }
     if (step + 1 >= kDone && step + 1 < kN / 2)
       probabilities(p, state, step + 1, step + 2, row_offsets, factor);
-    const int key = warp_key + step * 16 + lane % 16;
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
       unsigned v[4];
-      ldmatrix_x4_transposed(v, v_tile + key_offset(key, d + lane / 16));
+      ldmatrix_x4_transposed(v, v_tile + key_offset(key, d + lane / 16) + step * 16 * kKeyPitch);
 #pragma unroll
       for (int i = 0; i < kM; ++i) {
         mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);

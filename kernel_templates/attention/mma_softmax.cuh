@@ -24,12 +24,13 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
 }
 
 // Scores of keys a row must not see become -inf.
-__device__ __forceinline__ void apply_mask(float (&scores)[kM][kN][4], const Mask& mask,
+template <int kFragments>
+__device__ __forceinline__ void apply_mask(float (&scores)[kM][kFragments][4], const Mask& mask,
                                            int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int j = 0; j < kN; ++j)
+    for (int j = 0; j < kFragments; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
         mask.apply(scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8),
@@ -44,8 +45,9 @@ __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM]
 }
 
 // Folds this thread's scores in fragments [first, end) into its row maxima.
+template <int kFragments>
 __device__ __forceinline__ void extend_row_max(float (&largest)[kM][2],
-                                               const float (&scores)[kM][kN][4], int first,
+                                               const float (&scores)[kM][kFragments][4], int first,
                                                int end) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)

@@ -7,7 +7,7 @@
 // stays behind;
 // by_sum: the first keys' maximum stays, and none is looked for. Probabilities are computed with the
 // offset there is, and their sums tell: only where a thread's sum passes kLargestSum are the maxima
-// found and the probabilities computed anew, of the tile (wgmma.cu) or of the whole block (mma.cu).
+// found, and then the probabilities anew, of the tile (wgmma.cu) or of the whole block (mma.cu).
 // That leaves out an instruction a score, and the exponentials wait for no maximum.
 enum class Rescale { always, voted, threshold, by_sum };
 constexpr Rescale kRescale = Rescale::RESCALE;

@@ -14,14 +14,15 @@ enum class Layout { plain, padded, swizzled };
 template <Layout kLayout>
 struct SharedTile {
   static constexpr int kChunks = HEAD_DIM / 8;
-  static constexpr int kPitch = HEAD_DIM + (kLayout == Layout::padded ? 8 : 0);  // elements
+  // Bytes from a row to the next.
+  static constexpr int kPitch = (kChunks + (kLayout == Layout::padded ? 1 : 0)) * 16;
 
-  static constexpr int bytes(int rows) { return rows * kPitch * 2; }
+  static constexpr int bytes(int rows) { return rows * kPitch; }
 
   // Bytes from the tile's start to chunk `chunk` of row `row`.
   __device__ __forceinline__ static int offset(int row, int chunk) {
     const int place = kLayout == Layout::swizzled ? chunk ^ (row & 7) : chunk;
-    return (row * kPitch + place * 8) * 2;
+    return row * kPitch + place * 16;
   }
 
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
@@ -29,19 +30,68 @@ struct SharedTile {
   // of a warp; they commit afterwards.
   template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
-                                              int first, int end, int thread = threadIdx.x) {
-    constexpr int kTotal = kRows * kChunks;
-#pragma unroll
-    for (int i = 0; i < kTotal; i += kThreads) {
-      const int index = i + thread;
-      if (kTotal % kThreads != 0 && index >= kTotal) break;
-      const int row = index / kChunks;
-      const int chunk = index % kChunks;
-      const bool inside = first + row < end;
-      // An address inside the tensor even where nothing is read.
-      const Element* const source =
-          global + static_cast<long long>(inside ? first + row : 0) * stride + chunk * 8;
-      copy_16_async<kHint>(shared + offset(row, chunk), source, inside);
-    }
+                                              int first, int end, unsigned thread = threadIdx.x) {
+    const Share<kThreads> share(thread);
+    const Element* const source = share.start(global, stride, first);
+    const int there = end - first - share.row;
+    share.template for_each_row<kRows>([&](int step) {
+      // Where the row does not exist nothing is read from its address.
+      copy_16_async<kHint>(shared + share.offset(step),
+                           source + static_cast<long long>(step) * stride, step < there);
+    });
   }
+
+  // Stores kRows rows, but those from `end` on.
+  template <int kRows, int kThreads>
+  __device__ __forceinline__ static void store(Element* global, const char* shared, int stride,
+                                               int first, int end, unsigned thread) {
+    const Share<kThreads> share(thread);
+    Element* const target = share.start(global, stride, first);
+    const int there = end - first - share.row;
+    share.template for_each_row<kRows>([&](int step) {
+      if (step < there)
+        *reinterpret_cast<uint4*>(target + static_cast<long long>(step) * stride) =
+            *reinterpret_cast<const uint4*>(shared + share.offset(step));
+    });
+  }
+
+ private:
+  // A thread's share where kThreads move a tile: a chunk of each kRowStep-th row. So what differs
+  // between the chunks is known when the kernel is compiled, and goes into the instructions.
+  template <int kThreads>
+  struct Share {
+    static constexpr int kRowStep = kThreads / kChunks;
+
+    __device__ __forceinline__ explicit Share(unsigned thread)
+        : row(thread / kChunks), chunk(thread % kChunks) {}
+
+    // Its chunk of the first row.
+    template <typename E>
+    __device__ __forceinline__ E* start(E* global, int stride, int first) const {
+      E* chunk_of_row = global + static_cast<long long>(first + row) * stride + chunk * 8;
+      // Taken for a new value, or the compiler computes the sum again for each row.
+      asm("" : "+l"(chunk_of_row));
+      return chunk_of_row;
+    }
+
+    template <int kRows, typename Move>
+    __device__ __forceinline__ void for_each_row(const Move& move) const {
+      if (kThreads % kChunks != 0 && row >= kRowStep) return;
+#pragma unroll
+      for (int step = 0; step < kRows; step += kRowStep)
+        if (step + kRowStep <= kRows || step + row < kRows) move(step);
+    }
+
+    // Of its chunk of row `row` + `step`.
+    __device__ __forceinline__ int offset(int step) const {
+      constexpr bool kIsPowerOf2 = (kRowStep & (kRowStep - 1)) == 0;
+      if (kLayout != Layout::swizzled || !kIsPowerOf2)
+        return SharedTile::offset(row + step, chunk);
+      // `row` and `step` have no bits in common.
+      return row * kPitch + ((chunk ^ (row & 7)) ^ (step & 7)) * 16 + step * kPitch;
+    }
+
+    int row;
+    int chunk;
+  };
 };

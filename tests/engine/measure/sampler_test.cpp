@@ -191,8 +191,22 @@ TEST_CASE("a screen of a long launch that is slow ends with its first look") {
   CHECK(screen(300, 299) == 3);
   CHECK(screen(300, 301) == 25);
   CHECK(screen(3000, 3001) == 9);
-  // Several launches a sample: it costs little, and its first look is no figure.
-  CHECK(screen(150, 100) == 25);
+}
+
+TEST_CASE("a screen of a short launch that is slow ends with its first look at whole samples") {
+  const auto screen = [](double us, double slow_us, const BufferChanges& restore = {}) {
+    ClockDevice device([us](const TimingPlan&, int n) { return us + 0.005 * us * noise(n); });
+    const auto result = measure::measure(device, {}, Effort::screen, slow_us, restore);
+    REQUIRE(result);
+    CHECK(std::abs(result->time_us.value - us) < 0.02 * us);
+    return std::pair(result->timing.samples_us.size(), device.plans.back().launches_per_sample);
+  };
+  CHECK(screen(150, 149) == std::pair(std::size_t{3}, 2));
+  CHECK(screen(150, 151) == std::pair(std::size_t{25}, 2));
+  CHECK(screen(5, 4) == std::pair(std::size_t{3}, 40));
+  CHECK(screen(5, 6) == std::pair(std::size_t{25}, 40));
+  // Three single launches would not tell.
+  CHECK(screen(5, 4, {{}, {{BufferHandle{1}, BufferHandle{2}, 4}}}).first == 100);
 }
 
 TEST_CASE("in a final measurement throttled samples are taken again; in a screen they are marked") {
