@@ -22,7 +22,7 @@ import torch
 import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from gpu_kernel import Kernel, compile_cubin, plain_attention
+from gpu_kernel import Kernel, compile_cubin, own_arch, plain_attention
 from racing import BACKENDS, REPLAY_US, Graph, backend_call, compared, race, relative_error, software
 
 BLOCKS = 200
@@ -39,7 +39,7 @@ def read_export(path):
 def own_kernel(export, path, q, k, v, o):
     """A function that launches the exported kernel on these tensors."""
     manifest = yaml.safe_load("\n".join(export["manifest"]))
-    cubin, _ = compile_cubin(path, arch=manifest.get("arch"))
+    cubin, _ = compile_cubin(path, arch=own_arch(manifest))
     kernel = Kernel(manifest, cubin, export["config"], export["target"])
     shape = export["shape"]
     scalars = {name: ctypes.c_int(shape[name]) for name in ("B", "H", "Lq", "Lk")}
