@@ -21,5 +21,5 @@ constexpr int kQBytes = Shared::bytes(BLOCK_M);
 constexpr int kStageBytes = Shared::bytes(WARP_KEYS);
 constexpr int kRingBytes = STAGES * kStageBytes;
 
-constexpr int kKeyPitch = Shared::kPitch;
+constexpr int kKeyPitch = Shared::kPitch;  // bytes from a key to the next
 __device__ __forceinline__ int key_offset(int row, int chunk) { return Shared::offset(row, chunk); }

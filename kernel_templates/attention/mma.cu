@@ -237,7 +237,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     wait_copies<0>();
   };
-  // Of all keys. Hardly ever needed, so it is short and not fast.
+  // Of all keys that a lane has of a row; the pass that follows joins them with its first tile's.
+  // Hardly ever needed, so it is short and not fast.
   const auto find_maxima = [&](int tile, auto) {
     const int first_key = copies.first_key(tile) + warp_key;
 #pragma unroll

@@ -46,7 +46,9 @@ __device__ __forceinline__ void clear(WarpState& state) {
   }
 }
 
+// Bytes from a key to the next.
 constexpr int kKeyPitch = TENSOR_COPY ? 128 : Shared::kPitch;
+
 // The copy engine leaves a tile of keys in panels of 64 columns, each swizzled by itself.
 __device__ __forceinline__ int key_offset(int row, int chunk) {
   if (TENSOR_COPY) return (chunk / 8 * BLOCK_N + row) * 128 + ((chunk ^ row) & 7) * 16;

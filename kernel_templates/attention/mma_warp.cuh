@@ -5,7 +5,8 @@
 //   kKeyParts              parts in which a tile's keys come
 //   kRowsPerQuery          rows that follow each other and belong to one query
 //
-// and key_offset(row, chunk) somewhere: where a tile of keys has a chunk in shared memory.
+// and key_offset(row, chunk) somewhere: where a tile of keys has a chunk in shared memory. Eight rows
+// further it is eight times kKeyPitch further.
 #pragma once
 
 enum class QPlace { in_shared, in_registers, overlay };
