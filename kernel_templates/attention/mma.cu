@@ -23,8 +23,9 @@
 // Genes: BLOCK_M, BLOCK_N, WARPS_M, WARPS_N, STAGES; LAYOUT (plain, padded, swizzled): shared
 // memory; Q_PLACE (in_shared: fragments are read again for each tile; in_registers; overlay: in
 // registers, and Q passes through the K and V buffers, so it takes no shared memory of its own);
-// RESCALE (always, voted, threshold), see rescale.cuh; EPILOGUE (direct, staged: through shared
-// memory, for 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the compiler.
+// RESCALE (always, voted, threshold, by_sum), see rescale.cuh; EPILOGUE (direct, staged: through
+// shared memory, for 16-byte stores); MIN_BLOCKS: blocks an SM should hold, 0 leaves it to the
+// compiler.
 // Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys
 // need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
 // last rows of all heads before those above them, which under a causal mask have fewer keys);
@@ -254,8 +255,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.end_v(tile, lane);
   };
   if constexpr (kRescale == Rescale::by_sum) {
-    // Where a sum has outgrown its room a second pass finds the maxima, and a third one is the first
-    // again: so there is one copy of what takes the most code.
+    // Where a sum has outgrown its room a second pass finds the maxima, and a third is the first
+    // one again: so there is one copy of what takes the most code.
 #pragma unroll 1
     for (int pass = 0;; ++pass) {
       if (pass == 1) {
