@@ -12,6 +12,7 @@ constexpr int kBlockKeys = WARPS * WARP_KEYS;  // a tile
 constexpr int kWarpRows = BLOCK_M;
 constexpr int kWarpKeys = WARP_KEYS;
 constexpr int kKeyParts = 1;
+constexpr int kPartKeys = WARP_KEYS;
 constexpr int kRowsPerQuery = KV_GROUP;
 
 #include "mma_warp.cuh"

@@ -76,11 +76,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #endif
     attention_mma(const Element* __restrict__ q,
 #if TENSOR_COPY
-                  const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map,
+                  Element* __restrict__ o, int lq, int lk, float scale,
+                  // Last: what each warp reads lies together, and maps are 128 bytes.
+                  const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map
 #else
                   const Element* __restrict__ k, const Element* __restrict__ v,
+                  Element* __restrict__ o, int lq, int lk, float scale
 #endif
-                  Element* __restrict__ o, int lq, int lk, float scale FEATURE_PARAMETERS) {
+                      FEATURE_PARAMETERS) {
   extern __shared__ __align__(TENSOR_COPY ? 1024 : 128) char memory[];
   const unsigned base = shared_address(memory);
   const int lane = threadIdx.x % 32;
@@ -88,28 +91,33 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int warp_m = warp % WARPS_M;
   const int warp_n = warp / WARPS_M;
   const int warp_row = warp_m * kWarpRows;
-  const int warp_key = warp_n * kWarpKeys;
+  const int warp_key = warp_n * (kPartKeys / WARPS_N);
 
+#if TENSOR_COPY
+  Copies::prepare(base, k_map, v_map);
+#endif
   const unsigned heads = kLongestFirst ? gridDim.x : gridDim.y;
   const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
   const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
   const int q_stride = row_stride(heads);
-#if TENSOR_COPY
-  const Element* __restrict__ k = nullptr;
-  const Element* __restrict__ v = nullptr;
-#endif
-  enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
   const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
+  if constexpr (DEPENDENT_LAUNCH) let_next_kernel_begin();
   const Mask mask(lq, lk, window_left, window_right);
-  if constexpr (DEPENDENT_LAUNCH) {
-    let_next_kernel_begin();
-    wait_for_kernel_in_front();
-  }
-  const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
   const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
   const Walk walk{first_tile, end_tile, base};
+#if TENSOR_COPY
+  const Element* __restrict__ k = nullptr;
+  const Element* __restrict__ v = nullptr;
+  Copies copies(walk, k_map, v_map, head_of_batch / KV_GROUP, blockIdx.z);
+#endif
+  if constexpr (DEPENDENT_LAUNCH) wait_for_kernel_in_front();
+  const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
+  enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
+#if !TENSOR_COPY
+  Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
+#endif
   unsigned q_held[kK][kM][4];
   Shared::load<BLOCK_M, kThreads>(base, q, q_stride, first_row, lq);
   commit_copies();
@@ -120,11 +128,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
-#if TENSOR_COPY
-  Copies copies(walk, k_map, v_map, head_of_batch / KV_GROUP, blockIdx.z);
-#else
-  Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
-#endif
   copies.begin_first();
   if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
     wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
@@ -137,13 +140,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   WarpState state;
   clear(state);
+  Element* lane_o =
+      o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
+  // Taken for a new value, so that it is computed here, where copies are waited for anyway. Where
+  // shapes are long that saves nothing, and two registers are dear.
+  if constexpr (TENSOR_COPY) asm volatile("" : "+l"(lane_o));
 
   const int thread_row = first_row + warp_row + lane / 4;
   // Of this warp's keys from first_key on.
   const auto has_hidden_keys = [&](int first_key) {
-    const bool past_end = first_key + kWarpKeys > lk;
-    const bool past_last =
-        Mask::kLimitsLast && first_key + kWarpKeys - 1 > first_row + warp_row + mask.last_shift;
+    const int last_key = first_key + key_of_fragment(kN - 1) + 7;
+    const bool past_end = last_key >= lk;
+    const bool past_last = Mask::kLimitsLast && last_key > first_row + warp_row + mask.last_shift;
     const bool before_first =
         WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
     return past_end || past_last || before_first;
@@ -202,16 +210,19 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       if (part > 0) copies.await_k(tile, part);
       multiply_q_k<false>(scores, state.maximum, part, q_held, base, copies.k_at(tile), warp_row,
                           warp_key, lane);
-      if (part == 0) {
-        if (tile == first_tile) {
-          extend_row_max(state.maximum, scores, 0, kN / K_PARTS);
-          max_over_quads(state.maximum);
-        }
+      if (part == min(1, K_PARTS - 1)) {
+        // Beside the products of the second part. Those of a few keys will do; where they do not,
+        // the sums say so.
+        float largest[kM][2];
+        copy(largest, state.maximum);
+        extend_row_max(largest, scores, 0, 2);
+        max_over_quads(largest);
+        if (tile == first_tile) copy(state.maximum, largest);
         scale_row_offsets(row_offsets, state.maximum, how.factor);
-      } else {
+      }
+      if (part > 0)
         probabilities(scores, state, (part - 1) * kPartSteps, part * kPartSteps, row_offsets,
                       how.factor);
-      }
     }
     copies.end_k(tile, lane);
     copies.await_v(tile);
@@ -236,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         process_tile(tile, AnyTile());
       }
     }
-    wait_copies<0>();
+    if constexpr (!TENSOR_COPY) wait_copies<0>();
   };
   // Of all keys that a lane has of a row; the pass that follows joins them with its first tile's.
   // Hardly ever needed, so it is short and not fast.
@@ -246,9 +257,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int part = 0; part < K_PARTS; ++part) copies.await_k(tile, part);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
 #pragma unroll 1
-    for (int key = 0; key < kWarpKeys; key += 16)
+    for (int j = 0; j < kN; j += 2)
       extend_row_max_by_keys(state.maximum, q_held, base, copies.k_at(tile), warp_row,
-                             warp_key + key, lane, mask, thread_row, first_key + key);
+                             warp_key + key_of_fragment(j), lane, mask, thread_row,
+                             first_key + key_of_fragment(j));
     copies.end_k(tile, lane);
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
@@ -264,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         __syncthreads();
       } else {
         process_tiles(process_tile_by_sum);
-        if (pass == 2 || !__syncthreads_or(outgrown(state))) break;
+        if (!__syncthreads_or(outgrown(state)) || pass == 2) break;
         clear(state);
       }
       copies.restart();
@@ -274,10 +286,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     process_tiles(process_tile);
   }
 
-  if constexpr (WARPS_N > 1)
-    combine_warps(state, reinterpret_cast<float*>(memory), warp_m, warp_n, lane, how.factor);
+  if constexpr (WARPS_N > 1) {
+    if constexpr (kRescale != Rescale::by_sum) __syncthreads();
+    combine_warps(state, reinterpret_cast<float4*>(memory), warp_m, warp_n, lane, how.factor);
+  }
   if constexpr (kEpilogue == Epilogue::staged)
     __syncthreads();  // all have done with what lies there
-  if (warp_n == 0)
-    store(state, o, q_stride, lse + head * lq, memory, first_row, warp_row, lq, lane, how.factor);
+  store(state, o, lane_o, q_stride, lse + head * lq, memory, first_row, warp_row, warp_n, lq, lane,
+        how.factor);
 }

@@ -35,23 +35,25 @@ constexpr int kKFull = kVStart + STAGES * kTileBytes;
 constexpr int kVFull = kKFull + 8 * STAGES * K_PARTS;
 constexpr int kKEmpty = kVFull + 8 * STAGES;
 constexpr int kVEmpty = kKEmpty + 8 * STAGES;
-constexpr int kBarriers = STAGES * (K_PARTS + 3);
+constexpr int kFullBarriers = STAGES * (K_PARTS + 1);
+constexpr int kBarriers = kFullBarriers + 2 * STAGES;
 
 // By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier
 // each, so that products begin before the whole of it is there; a part has keys of every warp.
 class Copies : public Walk {
-  // A box has up to 256 rows.
-  static constexpr int kVBoxRows = BLOCK_N > 256 ? BLOCK_N / 2 : BLOCK_N;
-
  public:
+  // What needs nothing that has to be read first.
+  __device__ __forceinline__ static void prepare(unsigned base, const TensorMap& k,
+                                                 const TensorMap& v) {
+    ask([&] {
+      prefetch_map(k);
+      prefetch_map(v);
+      make_barriers(base);
+    });
+  }
   __device__ __forceinline__ Copies(const Walk& walk, const TensorMap& k, const TensorMap& v,
                                     int head, int batch)
-      : Walk(walk), k_(k), v_(v), head_(head), batch_(batch) {
-    if (threadIdx.x != 0) return;
-    prefetch_map(k);
-    prefetch_map(v);
-    make_barriers();
-  }
+      : Walk(walk), k_(k), v_(v), head_(head), batch_(batch) {}
 
   // The first tiles, as many as there is place for.
   __device__ __forceinline__ void begin_first() {
@@ -64,69 +66,71 @@ class Copies : public Walk {
 
   // Once all warps have read all tiles: the walk begins anew.
   __device__ __forceinline__ void restart() {
-    if (threadIdx.x == 0) {
+    ask([&] {
 #pragma unroll
       for (int barrier = 0; barrier < kBarriers; ++barrier)
         invalidate_mbarrier(base + kKFull + 8 * barrier);
-      make_barriers();
-    }
+      make_barriers(base);
+    });
     __syncthreads();
   }
 
   // The thread that asks may wait for a place; the products that follow want its whole warp.
   __device__ __forceinline__ void begin_k(int tile) {
-    if (tile >= end_tile) return;
-    if (threadIdx.x == 0) ask_for_k(tile);
-    __syncwarp();
+    if (tile < end_tile) ask([&] { ask_for_k(tile); });
   }
   __device__ __forceinline__ void begin_v(int tile) {
-    if (tile >= end_tile) return;
-    if (threadIdx.x == 0) ask_for_v(tile);
-    __syncwarp();
+    if (tile < end_tile) ask([&] { ask_for_v(tile); });
   }
   __device__ __forceinline__ void await_k(int tile, int part) const {
     wait_for(k_full(slot(tile), part), parity(tile));
   }
   __device__ __forceinline__ void await_v(int tile) const {
-    wait_for(base + kVFull + 8 * slot(tile), parity(tile));
+    wait_for(v_full(slot(tile)), parity(tile));
   }
   __device__ __forceinline__ void end_k(int tile, int lane) { end(kKEmpty, tile, lane); }
   __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
 
  private:
-  __device__ __forceinline__ void make_barriers() const {
+  // In one thread, of the first warp. Chosen in any other way than by an election, the compiler
+  // makes a loop over lanes of each copy.
+  template <typename Act>
+  __device__ __forceinline__ static void ask(const Act& act) {
+    if (threadIdx.x >= 32) return;
+    if (is_elected()) act();
+    __syncwarp();
+  }
+  // By one thread: 32 lanes, a barrier each, take 600 clocks longer on an H200.
+  __device__ __forceinline__ static void make_barriers(unsigned base) {
 #pragma unroll
-    for (int slot = 0; slot < STAGES; ++slot) {
-#pragma unroll
-      for (int part = 0; part < K_PARTS; ++part) init_mbarrier(k_full(slot, part), 1);
-      init_mbarrier(base + kVFull + 8 * slot, 1);
-      init_mbarrier(base + kKEmpty + 8 * slot, kThreads / 32);
-      init_mbarrier(base + kVEmpty + 8 * slot, kThreads / 32);
-    }
+    for (int barrier = 0; barrier < kBarriers; ++barrier)
+      init_mbarrier(base + kKFull + 8 * barrier, barrier < kFullBarriers ? 1 : kThreads / 32);
     publish_mbarriers();
   }
   __device__ __forceinline__ void ask_for_k(int tile) {
     await_place(kKEmpty, tile);
-    constexpr int kRows = kWarpKeys / K_PARTS;
 #pragma unroll
-    for (int part = 0; part < K_PARTS; ++part) {
-      const unsigned full = k_full(slot(tile), part);
-      arrive_and_expect(full, kTileBytes / K_PARTS);
-#pragma unroll
-      for (int warp = 0; warp < WARPS_N; ++warp)
-        load_rows(k_, k_at(tile), full, tile, warp * kWarpKeys + part * kRows);
-    }
+    for (int part = 0; part < K_PARTS; ++part)
+      ask_for_part<K_PARTS>(k_, k_at(tile), k_full(slot(tile), part), tile, part);
   }
   __device__ __forceinline__ void ask_for_v(int tile) {
     await_place(kVEmpty, tile);
-    const unsigned full = base + kVFull + 8 * slot(tile);
-    arrive_and_expect(full, kTileBytes);
+    ask_for_part<1>(v_, v_at(tile), v_full(slot(tile)), tile, 0);
+  }
+  template <int kParts>
+  __device__ __forceinline__ void ask_for_part(const TensorMap& map, unsigned to, unsigned full,
+                                               int tile, int part) const {
+    constexpr int kRows = BLOCK_N / kParts;
+    constexpr int kBoxRows = kRows > 256 ? kRows / 2 : kRows;  // a box has up to 256
+    arrive_and_expect(full, kTileBytes / kParts);
 #pragma unroll
-    for (int row = 0; row < BLOCK_N; row += kVBoxRows) load_rows(v_, v_at(tile), full, tile, row);
+    for (int row = 0; row < kRows; row += kBoxRows)
+      load_rows(map, to, full, tile, part * kRows + row);
   }
   __device__ __forceinline__ unsigned k_full(int slot, int part) const {
     return base + kKFull + 8 * (slot * K_PARTS + part);
   }
+  __device__ __forceinline__ unsigned v_full(int slot) const { return base + kVFull + 8 * slot; }
   __device__ __forceinline__ unsigned parity(int tile) const {
     return (tile - first_tile) / STAGES % 2;
   }
@@ -138,7 +142,7 @@ class Copies : public Walk {
 
   // As many rows as the map's boxes have, from row `row` of the tile on.
   __device__ __forceinline__ void load_rows(const TensorMap& map, unsigned to, unsigned full,
-                                            int tile, int row) {
+                                            int tile, int row) const {
 #pragma unroll
     for (int panel = 0; panel < HEAD_DIM / 64; ++panel)
       load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row,

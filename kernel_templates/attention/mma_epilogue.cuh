@@ -6,99 +6,153 @@
 #include "mma_state.cuh"
 #include "scores.cuh"
 
-// Joins the warps that shared the keys: those with warp_n > 0 leave their state in shared memory
-// (free by now), warp_n == 0 takes it up. Each thread meets its own fragments again, so no layout
-// is needed.
-__device__ __forceinline__ void combine_warps(WarpState& state, float* exchange, int warp_m,
-                                              int warp_n, int lane, float factor) {
-  constexpr int kWords = kM * (kD * 4 + 4);
-  // Word w of lane l at w * 32 + l: no bank conflicts.
-  const auto words_of = [&](int n) {
-    return exchange + (n * WARPS_M + warp_m) * kWords * 32 + lane;
-  };
-  __syncthreads();
-  if (warp_n > 0) {
-    float* const words = words_of(warp_n - 1);
-    int word = 0;
-#pragma unroll
-    for (int i = 0; i < kM; ++i) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        words[32 * word++] = state.maximum[i][h];
-        words[32 * word++] = state.sum[i][h];
-      }
-#pragma unroll
-      for (int d = 0; d < kD; ++d)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) words[32 * word++] = state.output[i][d][e];
-    }
+template <int kValue>
+struct Number {
+  static constexpr int value = kValue;
+};
+
+// Calls `act` with a warp's number among those that share the keys as a type: what depends on it
+// chooses registers, which have no index.
+template <int kFirst = 0, typename Act>
+__device__ __forceinline__ void with_number(int warp_n, const Act& act) {
+  if constexpr (kFirst + 1 < WARPS_N) {
+    if (warp_n != kFirst) return with_number<kFirst + 1>(warp_n, act);
   }
-  __syncthreads();
-  if (warp_n > 0) return;
-#pragma unroll
-  for (int n = 0; n < WARPS_N - 1; ++n) {
-    const float* const words = words_of(n);
-    int word = 0;
-#pragma unroll
-    for (int i = 0; i < kM; ++i) {
-      float mine[2], theirs[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float their_maximum = words[32 * word++];
-        const float their_sum = words[32 * word++];
-        const float largest = fmaxf(state.maximum[i][h], their_maximum);
-        const float row_offset = largest == minus_infinity() ? 0.0f : largest * factor;
-        mine[h] = exp2_approx(state.maximum[i][h] * factor - row_offset);
-        theirs[h] = exp2_approx(their_maximum * factor - row_offset);
-        state.maximum[i][h] = largest;
-        state.sum[i][h] = state.sum[i][h] * mine[h] + their_sum * theirs[h];
-      }
-#pragma unroll
-      for (int d = 0; d < kD; ++d)
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          state.output[i][d][e] =
-              state.output[i][d][e] * mine[e / 2] + words[32 * word++] * theirs[e / 2];
-    }
-  }
+  act(Number<kFirst>());
 }
 
-// Divides by the row sums and stores this warp's rows, `stride` elements apart, and their LSE.
-__device__ __forceinline__ void store(WarpState& state, Element* o, int stride, float* row_lses,
-                                      char* staging, int first_row, int warp_row, int lq, int lane,
-                                      float factor) {
-  first_row += warp_row;
-  staging += warp_row * Shared::kPitch;
-  const int lane_row = lane / 4;
-  Element* const lane_o =
-      o + static_cast<long long>(first_row + lane_row) * stride + lane % 4 * 2;
+// The columns that are a warp's of those that share the keys to join and to store, as fragments.
+template <int kWarpN>
+struct OwnColumns {
+  static constexpr int kFirst = kD * kWarpN / WARPS_N;
+  static constexpr int kEnd = kD * (kWarpN + 1) / WARPS_N;
+  static constexpr __device__ bool has(int d) { return d >= kFirst && d < kEnd; }
+};
+
+// Joins the warps that shared the keys: each leaves its state in shared memory, where all have done
+// with what lies there, and takes up what the others have of its own columns. Each thread meets its
+// own fragments again, so no layout is needed.
+__device__ __forceinline__ void combine_warps(WarpState& state, float4* exchange, int warp_m,
+                                              int warp_n, int lane, float factor) {
+  constexpr int kQuads = kM * (1 + kD);
+  const auto quads_of = [&](int n) {
+    return exchange + (n * WARPS_M + warp_m) * kQuads * 32 + lane;
+  };
+  with_number(warp_n, [&](auto number) {
+    using Own = OwnColumns<decltype(number)::value>;
+    float4* const quads = quads_of(number.value);
 #pragma unroll
-  for (int i = 0; i < kM; ++i)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float sum = state.sum[i][h];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;  // no key seen: the row is 0
-      const int rows = i * 16 + h * 8;
-      const int row = first_row + lane_row + rows;
-      if (WITH_LSE && lane % 4 == 0 && row < lq)
-        row_lses[row] = row_lse(state.maximum[i][h] * factor, sum);
+    for (int i = 0; i < kM; ++i) {
+      quads[32 * i] = {state.maximum[i][0], state.sum[i][0], state.maximum[i][1], state.sum[i][1]};
 #pragma unroll
       for (int d = 0; d < kD; ++d) {
-        const unsigned pair =
-            pack(state.output[i][d][2 * h] * inverse, state.output[i][d][2 * h + 1] * inverse);
-        if constexpr (kEpilogue == Epilogue::staged) {
-          char* const lane_staging = staging + Shared::offset(lane_row, d) + lane % 4 * 4;
-          *reinterpret_cast<unsigned*>(lane_staging + rows * Shared::kPitch) = pair;
-        } else if (row < lq) {
-          *reinterpret_cast<unsigned*>(lane_o + static_cast<long long>(rows) * stride + d * 8) =
-              pair;
+        const auto& part = state.output[i][d];
+        if (!Own::has(d)) quads[32 * (kM + i * kD + d)] = {part[0], part[1], part[2], part[3]};
+      }
+    }
+  });
+  __syncthreads();
+  with_number(warp_n, [&](auto number) {
+    using Own = OwnColumns<decltype(number)::value>;
+    constexpr int kMine = decltype(number)::value;
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+      // All that is read first, so that the reads wait for each other only.
+      float4 states[WARPS_N];
+      float4 parts[WARPS_N][Own::kEnd - Own::kFirst];
+#pragma unroll
+      for (int n = 0; n < WARPS_N; ++n)
+        if (n != kMine) states[n] = quads_of(n)[32 * i];
+#pragma unroll
+      for (int n = 0; n < WARPS_N; ++n)
+#pragma unroll
+        for (int d = Own::kFirst; d < Own::kEnd; ++d)
+          if (n != kMine) parts[n][d - Own::kFirst] = quads_of(n)[32 * (kM + i * kD + d)];
+      states[kMine] = {state.maximum[i][0], state.sum[i][0], state.maximum[i][1], state.sum[i][1]};
+      float weights[WARPS_N][2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const auto maximum_of = [&](int n) { return h == 0 ? states[n].x : states[n].z; };
+        float largest = state.maximum[i][h];
+#pragma unroll
+        for (int n = 0; n < WARPS_N; ++n) largest = fmaxf(largest, maximum_of(n));
+        const float row_offset = largest == minus_infinity() ? 0.0f : largest * factor;
+        float sum = 0.0f;
+#pragma unroll
+        for (int n = 0; n < WARPS_N; ++n) {
+          weights[n][h] = exp2_approx(maximum_of(n) * factor - row_offset);
+          sum += (h == 0 ? states[n].y : states[n].w) * weights[n][h];
+        }
+        state.maximum[i][h] = largest;
+        state.sum[i][h] = sum;
+      }
+#pragma unroll
+      for (int d = Own::kFirst; d < Own::kEnd; ++d) {
+        auto& joined = state.output[i][d];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) joined[e] *= weights[kMine][e / 2];
+#pragma unroll
+        for (int n = 0; n < WARPS_N; ++n) {
+          if (n == kMine) continue;
+          const float4 part = parts[n][d - Own::kFirst];
+          joined[0] += part.x * weights[n][0];
+          joined[1] += part.y * weights[n][0];
+          joined[2] += part.z * weights[n][1];
+          joined[3] += part.w * weights[n][1];
         }
       }
     }
+  });
+}
+
+// Divides by the row sums and stores this warp's columns of its rows, `stride` elements apart, and
+// their LSE. `lane_o` is where this lane's first two columns of its first row are.
+__device__ __forceinline__ void store(WarpState& state, Element* o, Element* lane_o, int stride,
+                                      float* row_lses, char* staging, int first_row, int warp_row,
+                                      int warp_n, int lq, int lane, float factor) {
+  first_row += warp_row;
+  staging += warp_row * Shared::kPitch;
+  const int lane_row = lane / 4;
+  // Of all rows at a time: one after the other they would wait for each other's shuffles.
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2)
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        state.sum[i][h] += __shfl_xor_sync(0xffffffffu, state.sum[i][h], distance);
+  with_number(warp_n, [&](auto number) {
+    using Own = OwnColumns<decltype(number)::value>;
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float sum = state.sum[i][h];
+        // No key seen: the row is 0.
+        const float inverse = sum > 0.0f ? reciprocal_approx(sum) : 0.0f;
+        const int rows = i * 16 + h * 8;
+        const int row = first_row + lane_row + rows;
+        if (WITH_LSE && number.value == 0 && lane % 4 == 0 && row < lq)
+          row_lses[row] = row_lse(state.maximum[i][h] * factor, sum);
+#pragma unroll
+        for (int d = Own::kFirst; d < Own::kEnd; ++d) {
+          const unsigned pair =
+              pack(state.output[i][d][2 * h] * inverse, state.output[i][d][2 * h + 1] * inverse);
+          if constexpr (kEpilogue == Epilogue::staged) {
+            char* const lane_staging = staging + Shared::offset(lane_row, d) + lane % 4 * 4;
+            *reinterpret_cast<unsigned*>(lane_staging + rows * Shared::kPitch) = pair;
+          } else if (row < lq) {
+            *reinterpret_cast<unsigned*>(lane_o + static_cast<long long>(rows) * stride + d * 8) =
+                pair;
+          }
+        }
+      }
+  });
   if constexpr (kEpilogue == Epilogue::staged) {
-    __syncwarp();  // a warp stages and stores only its own rows
-    Shared::store<kWarpRows, 32>(o, staging, stride, first_row, lq, lane);
+    if constexpr (WARPS_N > 1)
+      __syncthreads();
+    else
+      __syncwarp();  // a warp stages and stores only its own rows
+    Shared::store<kWarpRows, 32 * WARPS_N>(o, staging, stride, first_row, lq, warp_n * 32 + lane);
   }
 }

@@ -14,10 +14,9 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_
 
 // Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
 // clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
-constexpr int kPartKeys = kN / kKeyParts;
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
 constexpr int kInnerFragments =
-    kQPlace == QPlace::in_shared || kPartKeys % kFewest != 0 ? kPartKeys : kFewest;
+    kQPlace == QPlace::in_shared || kPartFragments % kFewest != 0 ? kPartFragments : kFewest;
 
 // scores += Q K^T for this warp's rows and part `part` of its keys. With kFoldMax `largest` gets
 // this thread's row maxima.
@@ -28,7 +27,8 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
                                              int warp_key, int lane) {
   const int key = warp_key + lane % 8 + lane / 16 * 8;
 #pragma unroll
-  for (int first = part * kPartKeys; first < (part + 1) * kPartKeys; first += kInnerFragments)
+  for (int first = part * kPartFragments; first < (part + 1) * kPartFragments;
+       first += kInnerFragments)
 #pragma unroll
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
@@ -38,7 +38,7 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
 #pragma unroll
       for (int j = first; j < first + kInnerFragments; j += 2) {
         unsigned k[4];
-        ldmatrix_x4(k, first_k + j * 8 * kKeyPitch);
+        ldmatrix_x4(k, first_k + key_of_fragment(j) * kKeyPitch);
 #pragma unroll
         for (int i = 0; i < kM; ++i) {
           mma_16x8x16(scores[i][j], q[i], k[0], k[1]);
@@ -101,7 +101,8 @@ __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {
       unsigned v[4];
-      ldmatrix_x4_transposed(v, v_tile + key_offset(key, d + lane / 16) + step * 16 * kKeyPitch);
+      ldmatrix_x4_transposed(
+          v, v_tile + key_offset(key, d + lane / 16) + key_of_fragment(2 * step) * kKeyPitch);
 #pragma unroll
       for (int i = 0; i < kM; ++i) {
         mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);

@@ -19,8 +19,9 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
     for (int j = 0; j < kN; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        scores[i][j][e] = how_of(i, e / 2).modified(
-            scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8), first_key + j * 8 + e % 2);
+        scores[i][j][e] =
+            how_of(i, e / 2).modified(scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8),
+                                      first_key + key_of_fragment(j) + e % 2);
 }
 
 // Scores of keys a row must not see become -inf.
@@ -34,7 +35,7 @@ __device__ __forceinline__ void apply_mask(float (&scores)[kM][kFragments][4], c
 #pragma unroll
       for (int e = 0; e < 4; ++e)
         mask.apply(scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8),
-                   first_key + j * 8 + e % 2);
+                   first_key + key_of_fragment(j) + e % 2);
 }
 
 __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {

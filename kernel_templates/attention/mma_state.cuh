@@ -21,6 +21,7 @@ constexpr int kThreads = WARPS_M * WARPS_N * 32;
 constexpr int kWarpRows = BLOCK_M / WARPS_M;
 constexpr int kWarpKeys = BLOCK_N / WARPS_N;
 constexpr int kKeyParts = K_PARTS;
+constexpr int kPartKeys = BLOCK_N / K_PARTS;  // of all warps
 constexpr int kRowsPerQuery = 1;
 
 #include "mma_warp.cuh"

@@ -8,6 +8,19 @@ struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
 
+// One lane of a whole warp, always the same one. PTX ISA: elect.sync.
+__device__ __forceinline__ bool is_elected() {
+  unsigned elected;
+  asm volatile(
+      "{\n"
+      ".reg .pred elected;\n"
+      "elect.sync _|elected, 0xffffffff;\n"
+      "selp.u32 %0, 1, 0, elected;\n"
+      "}"
+      : "=r"(elected));
+  return elected != 0;
+}
+
 // The box at (column, row, head, batch) to shared memory; `barrier` counts its bytes.
 __device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, unsigned barrier,
                                          int column, int row, int head, int batch) {
