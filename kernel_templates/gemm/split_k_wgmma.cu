@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   const int group = threadIdx.x / kGroupThreads;
   if (group == 0) {
     if constexpr (CONSUMERS > 1) give_registers<kFewRegisters>();
-    if (threadIdx.x == 0) copy_tiles(base, A_map, B_map, columns, rank);
+    if (threadIdx.x < 32 && is_elected()) copy_tiles(base, A_map, B_map, columns, rank);
     return;
   }
   if constexpr (CONSUMERS > 1) take_registers<kManyRegisters>();
