@@ -55,11 +55,13 @@ __device__ __forceinline__ void combine_warps(WarpState& state, float4* exchange
   with_number(warp_n, [&](auto number) {
     using Own = OwnColumns<decltype(number)::value>;
     constexpr int kMine = decltype(number)::value;
+    // None where there are more warps than fragments.
+    constexpr int kColumns = Own::kEnd - Own::kFirst;
 #pragma unroll
     for (int i = 0; i < kM; ++i) {
       // All that is read first, so that the reads wait for each other only.
       float4 states[WARPS_N];
-      float4 parts[WARPS_N][Own::kEnd - Own::kFirst];
+      float4 parts[WARPS_N][kColumns > 0 ? kColumns : 1];
 #pragma unroll
       for (int n = 0; n < WARPS_N; ++n)
         if (n != kMine) states[n] = quads_of(n)[32 * i];

@@ -268,8 +268,8 @@ TEST_CASE("features: planted faults are refused") {
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
   refuse(groups, "O's rows packed",
-         {{"warp_n == 0)\n    store(state, o, q_stride,",
-           "warp_n == 0)\n    store(state, o, HEAD_DIM,"}});
+         {{"(first_row + warp_row + lane / 4) * q_stride +",
+           "(first_row + warp_row + lane / 4) * HEAD_DIM +"}});
 
   TaskBench window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
@@ -310,7 +310,8 @@ TEST_CASE("features: planted faults are refused") {
            "0.0f)"}});
   refuse(scores, "LSE of another head's rows", {{"lse + head * lq", "lse + (head ^ 1) * lq"}});
   refuse(scores, "LSE of one row in two",
-         {{"WITH_LSE && lane % 4 == 0", "WITH_LSE && lane % 8 == 0"}});
+         {{"WITH_LSE && number.value == 0 && lane % 4 == 0",
+           "WITH_LSE && number.value == 0 && lane % 8 == 0"}});
 }
 
 TEST_CASE("features: planted faults in wgmma are refused") {
