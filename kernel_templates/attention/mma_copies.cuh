@@ -124,8 +124,11 @@ class Copies : public Walk {
     constexpr int kBoxRows = kRows > 256 ? kRows / 2 : kRows;  // a box has up to 256
     arrive_and_expect(full, kTileBytes / kParts);
 #pragma unroll
-    for (int row = 0; row < kRows; row += kBoxRows)
-      load_rows(map, to, full, tile, part * kRows + row);
+    for (int row = part * kRows; row < (part + 1) * kRows; row += kBoxRows)
+#pragma unroll
+      for (int panel = 0; panel < HEAD_DIM / 64; ++panel)
+        load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row,
+                 head_, batch_);
   }
   __device__ __forceinline__ unsigned k_full(int slot, int part) const {
     return base + kKFull + 8 * (slot * K_PARTS + part);
@@ -138,15 +141,6 @@ class Copies : public Walk {
   // Until all warps have read the tile that lay in this one's place.
   __device__ __forceinline__ void await_place(unsigned empty, int tile) const {
     if (tile >= first_tile + STAGES) wait_for(base + empty + 8 * slot(tile), parity(tile - STAGES));
-  }
-
-  // As many rows as the map's boxes have, from row `row` of the tile on.
-  __device__ __forceinline__ void load_rows(const TensorMap& map, unsigned to, unsigned full,
-                                            int tile, int row) const {
-#pragma unroll
-    for (int panel = 0; panel < HEAD_DIM / 64; ++panel)
-      load_box(to + (panel * BLOCK_N + row) * 128, map, full, panel * 64, first_key(tile) + row,
-               head_, batch_);
   }
 
   // Where nothing more comes nobody asks.

@@ -1,6 +1,3 @@
-#include <cstdlib>
-#include <cstring>
-
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
@@ -8,64 +5,13 @@
 #include "engine/export/text.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
+#include "tests/engine/export/packages.hpp"
 #include "tests/engine/export/programs.hpp"
 #include "tests/helpers.hpp"
 
 namespace fa_tune::test {
 
-using namespace fa_tune::exports;
-using namespace fa_tune::problem;
-
 namespace {
-
-Scalar real(const std::string& name, float value) {
-  Scalar scalar{.name = name, .bytes = std::vector<std::byte>(sizeof value), .type = DType::f32};
-  std::memcpy(scalar.bytes.data(), &value, sizeof value);
-  return scalar;
-}
-
-Scalar whole(const std::string& name, std::int32_t value) {
-  Scalar scalar{.name = name, .bytes = std::vector<std::byte>(sizeof value)};
-  std::memcpy(scalar.bytes.data(), &value, sizeof value);
-  return scalar;
-}
-
-// y = a * x, with a table in constant memory and x seen through a map.
-Package some_package() {
-  PackagedCall call{.kernel = 0,
-                    .shape = {{"n", std::int64_t{64}}, {"rows", std::int64_t{32}}},
-                    .given = {{"n", std::int64_t{64}}, {"rows", std::int64_t{32}}},
-                    .launch = {{4, 2, 1}, {128, 1, 1}, {2, 1, 1}, 512},
-                    .arguments = {"X_map", "y", "a", "n"},
-                    .maps = {{"X_map", "x", {64, 8}, 128, {}}},
-                    .tensors = {{"x", DType::f16, Role::input, {32, 64}, {}, "RN"},
-                                {"y", DType::f32, Role::output, {32, 64}, {}, "RN"},
-                                {"unused", DType::f32, Role::input, {1}, {}, "N"},
-                                {"table", DType::f32, Role::input, {16}, {}, "N", true}},
-                    .scalars = {whole("n", 64), real("a", 2.5F), whole("unseen", 3)},
-                    .described = "n=64 rows=32",
-                    .device = "NVIDIA H100",
-                    .origin = "trial 7"};
-  return package_of("scale_add", std::move(call));
-}
-
-// counts = 0, then y = first(x, parts), parts = counts, and last(parts, y, a).
-Package package_of_steps() {
-  Package package = some_package();
-  package.name = "steps";
-  package.kernels[0].image.more = {{"last", {}}};
-  PackagedCall& call = package.calls[0];
-  call.tensors.push_back({"counts", DType::i32, Role::output, {32}, {}, "N"});
-  call.tensors.push_back({"parts", DType::i32, Role::workspace, {4, 8}, {}, "NN"});
-  call.steps = {PlannedFill{"counts", 3},
-                PlannedKernel{0, call.launch, {"X_map", "y", "parts"}, call.maps},
-                PlannedCopy{"counts", "parts"},
-                PlannedKernel{1, {{7, 1, 1}, {32, 1, 1}, {}, 64}, {"parts", "y", "a"}, {}}};
-  call.launch = {};
-  call.arguments = {};
-  call.maps = {};
-  return package;
-}
 
 // Python's own verdict: it compiles, and what stands before the common part has these values.
 bool is_python(const ScratchFolder& folder, const std::string& module, const std::string& check) {
@@ -75,46 +21,6 @@ bool is_python(const ScratchFolder& folder, const std::string& module, const std
   const std::string python = std::string(FA_TUNE_PYTHON) + " ";
   return runs(python + "-m py_compile " + (folder / "module.py").string()) &&
          runs(python + (folder / "head.py").string());
-}
-
-const char* const kHostile =
-    "a\" ' \"\"\" ''' \\ */ ``` ?\?/ \n\r\t import os; os.abort() // # \xff \xc3\xbc "
-    "\xf0\x9f\x98\x80 ${x} {0} %s "
-    "\xe2\x80\xa8 end";
-
-Package hostile_package() {
-  Package package = some_package();
-  package.version = package.calls[0].described = package.calls[0].device = kHostile;
-  package.calls[0].origin = std::string("ends in a backslash \\") + kHostile + "\\";
-  package.kernels[0].source_hash = kHostile;
-  package.problem = kHostile;
-  return package;
-}
-
-}  // namespace
-
-namespace {
-
-// y of complex numbers and a mask of bools, by a struct of 24 bytes, a size and a flag.
-Package typed_package() {
-  Package package = some_package();
-  PackagedCall& call = package.calls[0];
-  call.launch.cluster = {1, 1, 1};
-  call.arguments = {"z", "mask", "how", "count", "flag"};
-  call.maps = {};
-  call.tensors = {{"z", DType::f32, Role::output, {7, 2}, {}, "", false, true},
-                  {"mask", DType::boolean, Role::input, {7}, {}}};
-  Scalar how{.name = "how",
-             .bytes = std::vector<std::byte>(24),
-             .parts = {{"scale", DType::f32, 0}, {"id", DType::i64, 8}, {"bits", DType::u16, 16}}};
-  put_number(DType::f32, 2.5, how.bytes.data());
-  put_integer(DType::i64, -3, how.bytes.data() + 8);
-  put_integer(DType::u16, 65535, how.bytes.data() + 16);
-  Scalar count{.name = "count", .bytes = std::vector<std::byte>(8), .type = DType::u64};
-  put_integer(DType::u64, ~std::uint64_t{0}, count.bytes.data());
-  call.scalars = {how, count, {.name = "flag", .bytes = {std::byte{1}}, .type = DType::boolean}};
-  package.name = "typed";
-  return package;
 }
 
 }  // namespace
@@ -280,113 +186,6 @@ TEST_CASE("export: a PTX file says as JSON how it is launched") {
   CHECK(json["block"] == nlohmann::json({128, 1, 1}));
   CHECK(text.ends_with("ELF and code"));
 }
-
-#ifdef FA_TUNE_CUDA_INCLUDE
-namespace {
-
-// g++'s verdict, warnings being errors, on a program that is linked with a libcuda of the tests'.
-bool compiles(const ScratchFolder& folder, const std::string& source, const std::string& more) {
-  return runs(std::string(FA_TUNE_CXX) +
-              " -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -isystem " +
-              FA_TUNE_CUDA_INCLUDE + " -I" + folder.path().string() + " " + source + " " + more);
-}
-
-}  // namespace
-
-TEST_CASE("export: a program with two headers launches what was exported" *
-          doctest::test_suite("conditional")) {
-  const ScratchFolder folder;
-  Package package = some_package();
-  package.name = "first";
-  for (const char* device : {"first GPU", "second GPU"}) {
-    PackagedCall call = package.calls[0];
-    call.device = device;
-    call.shape["rows"] = call.given["rows"] = std::int64_t{16};
-    call.launch.grid.x = call.device == "second GPU" ? 9 : 8;
-    package.calls.push_back(call);
-  }
-  write_file(folder / "first.hpp", cxx_header(package));
-  package.name = "second";
-  write_file(folder / "second.hpp", cxx_header(package));
-  const std::string here = FA_TUNE_ROOT "/tests/engine/export/";
-  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
-  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " + here + "fake_cuda.c -o " + fake));
-  REQUIRE(compiles(folder, here + "header_use.cpp", fake + " -o " + program));
-  CHECK(runs(program));
-  ++package.calls[0].launch.block.x;
-  package.name = "first";
-  write_file(folder / "first.hpp", cxx_header(package));
-  REQUIRE(compiles(folder, here + "header_use.cpp", fake + " -o " + program));
-  CHECK_FALSE(runs(program));
-}
-
-TEST_CASE("export: a header hands a struct over by value" * doctest::test_suite("conditional")) {
-  const ScratchFolder folder;
-  write_file(folder / "typed.hpp", cxx_header(typed_package()));
-  write_file(folder / "use.cpp", R"(#include "typed.hpp"
-struct Seen {
-  unsigned sizes[11];
-  CUstream stream;
-  void** parameters;
-};
-struct How {
-  float scale;
-  long long id;
-  unsigned short bits;
-};
-How how{};
-std::uint64_t count = 0;
-bool flag = false;
-void tell(const Seen* told) {
-  std::memcpy(&how, told->parameters[2], sizeof how);
-  std::memcpy(&count, told->parameters[3], sizeof count);
-  std::memcpy(&flag, told->parameters[4], sizeof flag);
-}
-extern "C" void fake_tell(void (*)(const Seen*));
-int main() {
-  fake_tell(tell);
-  cuCtxSetCurrent(reinterpret_cast<CUctx_st*>(0x1000));
-  const CUresult code = typed::launch({}, reinterpret_cast<float2*>(0x6000),
-                                      reinterpret_cast<const bool*>(0x8000));
-  const bool right = how.scale == 2.5F && how.id == -3 && how.bits == 65535;
-  return code == CUDA_SUCCESS && right && count == ~std::uint64_t{0} && flag ? 0 : 1;
-}
-)");
-  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
-  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " FA_TUNE_ROOT
-               "/tests/engine/export/fake_cuda.c -o " +
-               fake));
-  REQUIRE(compiles(folder, (folder / "use.cpp").string(), fake + " -o " + program));
-  CHECK(runs(program));
-}
-
-TEST_CASE("export: a program with a header of several kernels launches them in order" *
-          doctest::test_suite("conditional")) {
-  const ScratchFolder folder;
-  write_file(folder / "steps.hpp", cxx_header(package_of_steps()));
-  const std::string here = FA_TUNE_ROOT "/tests/engine/export/";
-  const std::string program = (folder / "use").string(), fake = (folder / "fake.o").string();
-  REQUIRE(runs("cc -c -isystem " FA_TUNE_CUDA_INCLUDE " " + here + "fake_cuda.c -o " + fake));
-  REQUIRE(compiles(folder, here + "header_steps_use.cpp", fake + " -o " + program));
-  CHECK(runs(program));
-}
-
-TEST_CASE("export: a header of strangers' names compiles" * doctest::test_suite("conditional")) {
-  const ScratchFolder folder;
-  Package package = hostile_package();
-  package.name = "hostile";
-  write_file(folder / "hostile.hpp", cxx_header(package));
-  const std::string program = (folder / "hostile.cpp").string();
-  write_file(program, "#include \"hostile.hpp\"\nint main() { return 0; }\n");
-  CHECK(compiles(folder, program, "-fsyntax-only"));
-  write_file(program, "#include \"hostile.hpp\"\nint main() { return hostile::nothing; }\n");
-  CHECK_FALSE(compiles(folder, program, "-fsyntax-only"));
-}
-#else
-TEST_CASE("export: headers" * doctest::test_suite("conditional")) {
-  fa_tune::test::skip("there is no cuda.h to compile them with");
-}
-#endif
 
 TEST_CASE("export: one header for shapes that differ in numbers alone") {
   Package package = some_package();

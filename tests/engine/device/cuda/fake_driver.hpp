@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 
 #include "engine/device/cuda/cuda_device.hpp"
 #include "fake_libcuda.hpp"
@@ -67,6 +70,17 @@ T value_at(void** parameters, std::size_t index) {
   T value;
   std::memcpy(&value, parameters[index], sizeof value);
   return value;
+}
+
+inline std::span<const std::byte> bytes_of(const std::vector<float>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+inline std::vector<float> read_floats(device::Device& device, device::BufferHandle buffer,
+                                      std::size_t offset, int count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  REQUIRE(device.read(buffer, offset, std::as_writable_bytes(std::span(values))));
+  return values;
 }
 
 // y[i] = factor * x[i], for the whole grid: what the tests launch.
