@@ -54,4 +54,21 @@ struct TypedKernel {
   }
 };
 
+inline const TypedKernel kGather{
+    .arguments =
+        "    - {name: x, type: f32, shape: [n]}\n"
+        "    - {name: at, type: i64, shape: [n], fill: {integers: [0, n - 1]}}\n"
+        "    - {name: y, type: f32, shape: [n], role: output}\n",
+    .parameters = "const float* x, const long long* at, float* y",
+    .plain = "y[i] = x[at[i]];"};
+
+inline const TypedKernel kHashes{
+    .arguments =
+        "    - {name: x, type: u64, shape: [n], "
+        "fill: {integers: [0, 18446744073709551615]}}\n"
+        "    - {name: y, type: u64, shape: [n], role: output}\n"
+        "    - {name: key, type: u64, value: 18446744073709551557}\n",
+    .parameters = "const unsigned long long* x, unsigned long long* y, unsigned long long key",
+    .plain = "y[i] = x[i] ^ key;"};
+
 }  // namespace fa_tune::test

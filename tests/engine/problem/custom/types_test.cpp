@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <span>
 
 #include <doctest/doctest.h>
@@ -31,14 +30,6 @@ const TypedKernel kHistogram{
     .parameters = "const unsigned char* x, unsigned* bins",
     .plain = "atomicAdd(&bins[x[i]], 1u);"};
 
-const TypedKernel kGather{
-    .arguments =
-        "    - {name: x, type: f32, shape: [n]}\n"
-        "    - {name: at, type: i64, shape: [n], fill: {integers: [0, n - 1]}}\n"
-        "    - {name: y, type: f32, shape: [n], role: output}\n",
-    .parameters = "const float* x, const long long* at, float* y",
-    .plain = "y[i] = x[at[i]];"};
-
 const TypedKernel kMask{.arguments =
                             "    - {name: x, type: f32, shape: [n]}\n"
                             "    - {name: given, type: bool, shape: [n]}\n"
@@ -46,15 +37,6 @@ const TypedKernel kMask{.arguments =
                             "    - {name: flip, type: bool, value: true}\n",
                         .parameters = "const float* x, const bool* given, bool* mask, bool flip",
                         .plain = "mask[i] = (x[i] > 0.5f && given[i]) != flip;"};
-
-const TypedKernel kHashes{
-    .arguments =
-        "    - {name: x, type: u64, shape: [n], "
-        "fill: {integers: [0, 18446744073709551615]}}\n"
-        "    - {name: y, type: u64, shape: [n], role: output}\n"
-        "    - {name: key, type: u64, value: 18446744073709551557}\n",
-    .parameters = "const unsigned long long* x, unsigned long long* y, unsigned long long key",
-    .plain = "y[i] = x[i] ^ key;"};
 
 const TypedKernel kComplex{
     .arguments =
@@ -202,60 +184,6 @@ TEST_CASE("types: structs lie as C's do, and their padding is 0") {
   CHECK(notes[2].second ==
         "struct {scale: f32, flag: bool, shift: f32x4, bits: u16, id: i64}, 2.5 1 1 2 3 4.5 "
         "65535 n - 1");
-}
-
-TEST_CASE("types: integers are drawn over all of their range, in each kind of inputs its own way") {
-  const ScratchFolder folder;
-  const TuningTask task = kHashes.task(folder, kHashes.plain);
-  const auto drawn = [&](Inputs inputs) {
-    const Instance instance = task.problem->make({{"n", std::int64_t{2000}}}, inputs, 3);
-    std::vector<std::uint64_t> numbers(2000);
-    std::memcpy(numbers.data(), instance.tensors[0].bytes.data(), 8 * numbers.size());
-    return numbers;
-  };
-  const auto normal = drawn(Inputs::normal);
-  std::uint64_t ones = 0, zeros = 0;
-  for (const std::uint64_t each : normal) ones |= each, zeros |= ~each;
-  CHECK(ones == ~std::uint64_t{0});
-  CHECK(zeros == ~std::uint64_t{0});
-  CHECK(std::set(normal.begin(), normal.end()).size() == normal.size());
-  const auto rare = drawn(Inputs::rare);
-  CHECK(std::ranges::count(rare, std::uint64_t{0}) > 50);
-  CHECK(std::ranges::count(rare, ~std::uint64_t{0}) > 50);
-  const auto extreme = drawn(Inputs::extreme);
-  CHECK(std::set(extreme.begin(), extreme.end()) == std::set<std::uint64_t>{0, ~std::uint64_t{0}});
-  const auto rows = drawn(Inputs::distinct_rows);
-  CHECK(std::set(rows.begin(), rows.end()).size() == 1);
-}
-
-TEST_CASE("types: rows in order, permutations and offsets") {
-  const auto rows_of = [](const std::string& fill, Inputs inputs) {
-    TypedKernel kernel = kGather;
-    kernel.arguments =
-        replace(kernel.arguments,
-                {{"shape: [n], fill: {integers: [0, n - 1]}", "shape: [3, n], fill: " + fill}});
-    const ScratchFolder folder;
-    const Instance instance =
-        kernel.task(folder, kernel.plain).problem->make({{"n", std::int64_t{100}}}, inputs, 5);
-    std::vector<std::vector<std::int64_t>> rows(3, std::vector<std::int64_t>(100));
-    for (std::size_t i = 0; i < 3; ++i)
-      std::memcpy(rows[i].data(), instance.tensors[1].bytes.data() + i * 800, 800);
-    return rows;
-  };
-  for (const Inputs inputs : {Inputs::normal, Inputs::tripled, Inputs::negated, Inputs::rare,
-                              Inputs::extreme, Inputs::distinct_rows, Inputs::large_logits}) {
-    for (const auto& row : rows_of("{permutation: n}", inputs))
-      CHECK(std::set(row.begin(), row.end()).size() == 100);
-    for (const auto& row : rows_of("{integers: [-5, 50], sorted: true}", inputs))
-      CHECK(std::ranges::is_sorted(row));
-    for (const auto& row : rows_of("{offsets: 7 * n}", inputs)) {
-      CHECK(std::ranges::is_sorted(row));
-      CHECK(row.front() == 0);
-      CHECK(row.back() == 700);
-    }
-  }
-  CHECK(rows_of("{permutation: n}", Inputs::normal)[0] !=
-        rows_of("{permutation: n}", Inputs::normal)[1]);
 }
 
 TEST_CASE("types: a space chooses kinds of input, and a tolerance is set from outside") {
