@@ -98,11 +98,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   const TileScheduler scheduler(rows, heads / kPacked, batches, rank);
   if (warp < 4) {
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
-    if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, rows, mask, rank);
-    if (warp == 1 && lane == 0) produce_v(base, scheduler, v_map, rows, mask, rank);
+    if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, v_map, rows, mask, rank);
 #if DTYPE_E4M3
-    if (warp >= 4 - kTransposeWarps)
-      transpose_v(base, scheduler, rows, mask, warp - (4 - kTransposeWarps), lane);
+    if (warp > 0) transpose_v(base, scheduler, rows, mask, warp - 1, lane);
+#else
+    if (warp == 1 && lane == 0) produce_v(base, scheduler, v_map, rows, mask, rank);
 #endif
     // A cluster's barrier wants whole warps: the lanes that start copies come back to the others.
     if constexpr (kBlocksTogether > 1) __syncwarp();

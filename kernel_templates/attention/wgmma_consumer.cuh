@@ -309,16 +309,15 @@ class Consumer : Products {
     }
     score_mod_tile(state, work, j);
     if constexpr (kMasked) mask_tile(state, work, j);
-    if constexpr (kRescale != Rescale::by_sum) {
+    if constexpr (kRescale != Rescale::by_sum)
       update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
-      rescale_output(state, shrink);
-    }
-    part<0>(state, subtract);
+    part<0>(state, shrink, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
   }
 
   template <int kPart>
-  __device__ __forceinline__ void part(ConsumerState& state, const float (&subtract)[2]) {
+  __device__ __forceinline__ void part(ConsumerState& state, float (&shrink)[2],
+                                       const float (&subtract)[2]) {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
@@ -327,9 +326,13 @@ class Consumer : Products {
       else
         exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
                                             factors(state));
-      if constexpr (kPart == 0) wait_v();
+      if constexpr (kPart == 0) {
+        // A branch: in front of the exponentials it would keep the conversions from their gaps.
+        if constexpr (kRescale != Rescale::by_sum) rescale_output(state, shrink);
+        wait_v();
+      }
       issue_p_v<kFirst, kEnd>(state);
-      part<kPart + 1>(state, subtract);
+      part<kPart + 1>(state, shrink, subtract);
     }
   }
 

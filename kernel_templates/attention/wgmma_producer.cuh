@@ -1,10 +1,11 @@
-// The warps that only start copies: one for Q and K, one for V.
+// The warps that only start copies: one for Q and K, one for V. In e4m3 one for all: the others turn
+// V over.
 #pragma once
 
 #include "mbarrier.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
+#include "wgmma_tile_scheduler.cuh"
 
 // One thread: a tile's rows of Q. The map of packed heads has them as one more dimension.
 __device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, unsigned barrier,
@@ -17,7 +18,7 @@ __device__ __forceinline__ void load_rows(unsigned to, const TensorMap& map, uns
 
 // One thread: this block's part of a tile of keys into the ring, for all blocks of the cluster.
 __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned empty,
-                                          KvPipelineState& at, const TensorMap& map,
+                                          const KvPipelineState& at, const TensorMap& map,
                                           const OutputTile& tile, int first_key, int rank) {
   constexpr int kRows = BLOCK_N / CLUSTER;
   wait_for(empty + 8 * at.slot, at.parity ^ 1);
@@ -32,12 +33,12 @@ __device__ __forceinline__ void load_keys(unsigned ring, unsigned full, unsigned
       load_box(to, map, full + 8 * at.slot, panel * kPanelColumns, first_key, kv_head_of(tile.head),
                tile.batch);
   }
-  at.advance();
 }
 
 __device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler scheduler,
                                             const TensorMap& q_map, const TensorMap& k_map,
-                                            int rows, const Mask& mask, int rank) {
+                                            const TensorMap& v_map, int rows, const Mask& mask,
+                                            int rank) {
   KvPipelineState at;
   PipelineState<Q_STAGES> q_at;
   for (; scheduler.more(); scheduler.next()) {
@@ -53,22 +54,26 @@ __device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler schedul
       load_rows(base + q_at.slot * kQBytes + panel * kQPanel, q_map, full, panel * kPanelColumns,
                 tile.first_row, tile.head, tile.batch);
     q_at.advance();
-    for (int j = tiles.end - 1; j >= tiles.first; --j)
+    for (int j = tiles.end - 1; j >= tiles.first; --j) {
       load_keys(base + kK, base + kKFull, base + kKEmpty, at, k_map, tile, j * BLOCK_N, rank);
+      if constexpr (DTYPE_E4M3)
+        load_keys(base + kVRows, base + kVRowsFull, base + kVRowsEmpty, at, v_map, tile,
+                  j * BLOCK_N, rank);
+      at.advance();
+    }
   }
 }
 
 __device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler,
                                           const TensorMap& v_map, int rows, const Mask& mask,
                                           int rank) {
-  constexpr int ring = DTYPE_E4M3 ? kVRows : kV;
-  constexpr int full = DTYPE_E4M3 ? kVRowsFull : kVFull;
-  constexpr int empty = DTYPE_E4M3 ? kVRowsEmpty : kVEmpty;
   KvPipelineState at;
   for (; scheduler.more(); scheduler.next()) {
     const OutputTile tile = scheduler.tile();
     const KeyTiles tiles = block_key_tiles(tile, rows, mask);
-    for (int j = tiles.end - 1; j >= tiles.first; --j)
-      load_keys(base + ring, base + full, base + empty, at, v_map, tile, j * BLOCK_N, rank);
+    for (int j = tiles.end - 1; j >= tiles.first; --j) {
+      load_keys(base + kV, base + kVFull, base + kVEmpty, at, v_map, tile, j * BLOCK_N, rank);
+      at.advance();
+    }
   }
 }

@@ -41,7 +41,7 @@ constexpr int kDepths = HEAD_DIM * kElementBytes / 32;  // steps of Q K^T, 32 by
 
 // V as P V reads it: as it comes, or transposed (wgmma_transpose.cuh): columns by keys, in panels
 // of 128 keys.
-constexpr int kTransposeWarps = 2;  // warps that do it
+constexpr int kTransposeWarps = 3;  // warps that do it
 constexpr int kVPanel = DTYPE_E4M3 ? HEAD_DIM * 128 : kKeyPanel;
 constexpr int kVBytes = DTYPE_E4M3 ? (BLOCK_N + 127) / 128 * kVPanel : kKeyBytes;
 constexpr int kVRowsStages = DTYPE_E4M3 ? STAGES : 0;  // slots for V as it comes, if not kV's

@@ -1,6 +1,6 @@
 // e4m3: V for the products. An 8-bit wgmma wants the depth of its operands, which are keys in P V,
-// along the rows of shared memory, and V comes with its columns along them. Two warps beside the
-// ones that start copies transpose each tile, 32 keys by 16 columns at a time, into a ring of its
+// along the rows of shared memory, and V comes with its columns along them. Three warps beside the
+// one that starts copies transpose each tile, 32 keys by 16 columns at a time, into a ring of its
 // own.
 //
 // ldmatrix transposes pairs of bytes: thread t of a quad gets columns 2c and 2c + 1 of keys 2t and
@@ -18,11 +18,12 @@
 #include "mma.cuh"
 #include "store_matrix.cuh"
 #include "tensor_copy.cuh"
-#include "wgmma_tile_scheduler.cuh"
 #include "wgmma_shared.cuh"
+#include "wgmma_tile_scheduler.cuh"
 
-// Pieces whose loads a warp has under way together: it has 24 to 40 registers.
-constexpr int kTransposesAtOnce = 2;
+// Of 32 keys each, whose loads a warp has under way together: it has 24 to 40 registers.
+constexpr int kPieces = BLOCK_N / 32;
+constexpr int kPiecesAtOnce = kPieces % 2 == 0 ? 2 : 1;
 
 // Bytes 0 and 2 of both (kOdd: 1 and 3), a's first.
 template <bool kOdd>
@@ -30,25 +31,30 @@ __device__ __forceinline__ unsigned every_other_byte(unsigned a, unsigned b) {
   return __byte_perm(a, b, kOdd ? 0x7531 : 0x6420);
 }
 
-// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys), every
-// kTransposeWarps-th part of it.
+// A tile of V from `v_rows` (keys by columns) to `v_cols` (columns by keys), 16 columns of all keys
+// at a time; every kTransposeWarps-th of these. All but two addresses are known in advance: the
+// products are delayed by what is issued beside them.
 __device__ __forceinline__ void transpose_tile(unsigned v_rows, unsigned v_cols, int worker,
                                                int lane) {
   // What the swizzle exchanges chunks of 16 bytes by, in all rows used here.
   const unsigned mix = lane % 8 << 4;
-  const unsigned from = v_rows + lane * 128;
-  const unsigned to = v_cols + lane % 16 * 128;
+  const unsigned keys = lane / 16 * 16 ^ mix;
 #pragma unroll 1
-  for (int group = 0; group < BLOCK_N / 32; ++group) {
-#pragma unroll kTransposesAtOnce
-    for (int part = worker; part < HEAD_DIM / 16; part += kTransposeWarps) {
-      unsigned r[4];
-      ldmatrix_x4_transposed(r,
-                             from + part / 8 * kKeyPanel + group * 4096 + ((part % 8 << 4) ^ mix));
-      const unsigned keys = group % 4 * 32 + lane / 16 * 16;
-      store_matrices(to + group / 4 * kVPanel + part * 2048 + (keys ^ mix),
-                     every_other_byte<false>(r[0], r[1]), every_other_byte<true>(r[0], r[1]),
-                     every_other_byte<false>(r[2], r[3]), every_other_byte<true>(r[2], r[3]));
+  for (int part = worker; part < HEAD_DIM / 16; part += kTransposeWarps) {
+    const unsigned from = v_rows + lane * 128 + part / 8 * kKeyPanel + ((part % 8 << 4) ^ mix);
+    const unsigned to = v_cols + lane % 16 * 128 + part * 2048;
+#pragma unroll
+    for (int first = 0; first < kPieces; first += kPiecesAtOnce) {
+      unsigned r[kPiecesAtOnce][4];
+#pragma unroll
+      for (int i = 0; i < kPiecesAtOnce; ++i)
+        ldmatrix_x4_transposed(r[i], from + (first + i) * 4096);
+#pragma unroll
+      for (int i = 0; i < kPiecesAtOnce; ++i)
+        store_matrices(
+            to + (first + i) / 4 * kVPanel + (keys ^ (first + i) % 4 * 32),
+            every_other_byte<false>(r[i][0], r[i][1]), every_other_byte<true>(r[i][0], r[i][1]),
+            every_other_byte<false>(r[i][2], r[i][3]), every_other_byte<true>(r[i][2], r[i][3]));
     }
   }
 }

@@ -323,8 +323,8 @@ TEST_CASE("features: planted faults in wgmma are refused") {
   refuse(all, "tiles before the window's first not masked",
          {{"(WINDOW_LEFT && j < work.clean.first)", "false"}}, base);
   refuse(all, "the producer begins one tile later than its readers",
-         {{"for (int j = tiles.end - 1; j >= tiles.first; --j)\n      load_keys(base + kK,",
-           "for (int j = tiles.end - 1; j > tiles.first; --j)\n      load_keys(base + kK,"}},
+         {{"for (int j = tiles.end - 1; j >= tiles.first; --j) {\n      load_keys(base + kK,",
+           "for (int j = tiles.end - 1; j > tiles.first; --j) {\n      load_keys(base + kK,"}},
          base);
   refuse(all, "slopes of the thread's other row's head",
          {{"features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)]",
