@@ -80,6 +80,7 @@ class Consumer : Products {
         const int chunk = step % 4 * 2 + lane_ / 16;
         ldmatrix_x4(state.q[step], row + step / 4 * kQPanel + ((chunk ^ lane_ % 8) << 4));
       }
+      __syncwarp();  // one lane gives Q's place back
     }
   }
 
@@ -236,10 +237,12 @@ class Consumer : Products {
   // Brings the output to the new row offsets and to the unit of the next V tile.
   __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
     if constexpr (DTYPE_E4M3) {
-      const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
-      state.v_unit = state.next_v_unit;
-      shrink[0] *= change;
-      shrink[1] *= change;
+      if (state.v_unit != state.next_v_unit) {
+        const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
+        state.v_unit = state.next_v_unit;
+        shrink[0] *= change;
+        shrink[1] *= change;
+      }
     }
     rescale(state.output, shrink);
   }

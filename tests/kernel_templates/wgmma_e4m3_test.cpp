@@ -26,10 +26,12 @@ test::Replacements e4m3_space(const std::string& shape, const std::string& setti
   return {{"shape: {B: 1, H: 16, L: 4096, D: 128}\n  causal: false",
            fmt::format("shape: {{{}}}\n  {}", shape, settings)},
           {"scale_rows: 128", "scale_rows: 64"},
-          {"BLOCK_N: [32, 64, 128]", "BLOCK_N: [32, 64]\n  PACK_HEADS: [false, true]"},
+          {"BLOCK_N: [32, 64, 96, 128, 160, 192, 224]",
+           "BLOCK_N: [32, 64, 96]\n  PACK_HEADS: [false, true]"},
           {"CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead",
            "CONSUMERS: 2, BLOCK_N: 32, STAGES: 2, OVERLAP: ahead"},
           {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"},
+          {"long: {when: not problem.causal,", "long: {when: problem.D == 0,"},
           {"long_causal: {when: problem.causal,", "long_causal: {when: problem.D == 0,"}};
 }
 
@@ -59,6 +61,15 @@ TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
                        {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
                        {R"("in_shared")", R"("in_registers")"},
                        {R"("always")", R"("voted")"}});
+}
+
+TEST_CASE("wgmma e4m3: one scale for a head") {
+  auto changes = e4m3_space("B: 1, H: 2, L: 512, D: 64", "causal: false");
+  changes.push_back({"scale_rows: 64", "scale_rows: 512"});
+  TaskBench place{test::task("h100_fp8.yaml", changes), "emulator:h100"};
+  accept_e4m3(place, {{R"("BLOCK_N":32)", R"("BLOCK_N":96)"},
+                      {R"("CONSUMERS":2)", R"("CONSUMERS":3)"},
+                      {R"("always")", R"("voted")"}});
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
