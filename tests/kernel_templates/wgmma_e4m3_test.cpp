@@ -30,7 +30,7 @@ test::Replacements e4m3_space(const std::string& shape, const std::string& setti
            "BLOCK_N: [32, 64, 96]\n  PACK_HEADS: [false, true]"},
           {"CONSUMERS: 2, BLOCK_N: 128, STAGES: 2, OVERLAP: ahead",
            "CONSUMERS: 2, BLOCK_N: 32, STAGES: 2, OVERLAP: ahead"},
-          {"PERSISTENT: true}", "PERSISTENT: true, PACK_HEADS: false}"},
+          {"PERSISTENT: true}\n  # What", "PERSISTENT: true, PACK_HEADS: false}\n  # What"},
           {"long: {when: not problem.causal,", "long: {when: problem.D == 0,"},
           {"long_causal: {when: problem.causal,", "long_causal: {when: problem.D == 0,"}};
 }
