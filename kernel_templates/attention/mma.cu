@@ -76,12 +76,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #endif
     attention_mma(const Element* __restrict__ q,
 #if TENSOR_COPY
-                  Element* __restrict__ o, int lq, int lk, float scale,
+                  Element* __restrict__ o, int lq, int lk, int heads, float scale,
                   // Last: what each warp reads lies together, and maps are 128 bytes.
                   const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map
 #else
                   const Element* __restrict__ k, const Element* __restrict__ v,
-                  Element* __restrict__ o, int lq, int lk, float scale
+                  Element* __restrict__ o, int lq, int lk, int heads, float scale
 #endif
                       FEATURE_PARAMETERS) {
   extern __shared__ __align__(TENSOR_COPY ? 1024 : 128) char memory[];
@@ -96,11 +96,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #if TENSOR_COPY
   Copies::prepare(base, k_map, v_map);
 #endif
-  const unsigned heads = kLongestFirst ? gridDim.x : gridDim.y;
+  // `heads` is a parameter, like all that is read here: the constants of gridDim lie elsewhere, and
+  // are not in the caches either when a kernel begins.
   const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
   const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
   const int q_stride = row_stride(heads);
-  const int first_row = (kLongestFirst ? gridDim.y - 1 - blockIdx.y : blockIdx.x) * BLOCK_M;
+  const int row_tile =
+      kLongestFirst ? (lq + BLOCK_M - 1) / BLOCK_M - 1 - blockIdx.y : blockIdx.x;
+  const int first_row = row_tile * BLOCK_M;
   if constexpr (DEPENDENT_LAUNCH) let_next_kernel_begin();
   const Mask mask(lq, lk, window_left, window_right);
 
