@@ -23,7 +23,7 @@ import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-SPACES = ("ladder", "l4", "a100", "h100_mma", "h100", "h100_fp8")
+SPACES = ("ladder", "l4", "a100", "h100_mma", "h100", "h100_short", "h100_fp8")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 GROUPED = "h100_gqa"
 FEW = {"B": 2, "Lq": 50, "Lk": 333}  # of its sizes
