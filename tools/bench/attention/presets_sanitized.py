@@ -39,6 +39,8 @@ def described_by(space):
 
 def presets(spaces):
     """(name, entry, D, causal, dtype, target) of all."""
+    from gpu_kernel import plain_attention
+
     for space in spaces:
         described = described_by(space)
         dtype = described["problem"].get("dtype", "fp16")
@@ -47,7 +49,7 @@ def presets(spaces):
             dimensions = (64, 128, 256) if "problem.D" in str(preset.get("when")) else (described["problem"]["shape"]["D"],)
             for D in dimensions:
                 for causal in (False, True):
-                    problem = types.SimpleNamespace(D=D, causal=causal, dtype=dtype)
+                    problem = types.SimpleNamespace(**plain_attention({"D": D, "causal": causal, "dtype": dtype}))
                     if not eval(str(preset.get("when", True)).replace("true", "True"), {"problem": problem}):
                         continue
                     config = {k: v for k, v in preset.items() if k not in ("when", "template")}
