@@ -84,7 +84,7 @@ config='BLOCK_M=32 BLOCK_N=32 WARPS_M=2 WARPS_N=1 STAGES=2 LAYOUT=padded Q_PLACE
 attention=(--kernel attention_mma --grid 2 --block 64 --shared 12800 --device l4 --line-info
   -I "$templates/include" -I "$templates/attention"
   --arg 'f16[64x32]=normal:1' --arg 'f16[128x32]=normal:2' --arg 'f16[128x32]=normal:3'
-  --arg 'out:f16[64x32]' --arg i32=64 --arg i32=128 --arg f32=0.17)
+  --arg 'out:f16[64x32]' --arg i32=64 --arg i32=128 --arg i32=1 --arg f32=0.17)
 for setting in $config; do attention+=(--define "$setting"); done
 line=$(grep -n 'copies.begin_k(tile + STAGES)' racy.cu | cut -d: -f1)
 try "$program" emulate racy.cu "${attention[@]}"
