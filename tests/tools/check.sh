@@ -43,9 +43,10 @@ try() {
 
 # new_checkout: checkout is a fresh copy of the scripts, fake an empty folder for fake programs.
 new_checkout() {
-  checkout=$work/checkout.$RANDOM fake=$work/fake.$RANDOM
-  mkdir -p "$checkout"/{engine,db,kernel_templates,tools} "$fake"
-  cp -r "$repository"/tools/{setup,test,fa-tune,portable,lib} "$checkout/tools"
+  checkout=$(mktemp -d "$work/checkout.XXXXXX") fake=$(mktemp -d "$work/fake.XXXXXX")
+  mkdir -p "$checkout"/{engine,db,kernel_templates,tools}
+  # Python writes its caches there while other tests run.
+  tar -C "$repository/tools" --exclude=__pycache__ -c setup test fa-tune portable lib | tar -C "$checkout/tools" -x
   touch "$checkout/CMakeLists.txt" "$checkout/CMakePresets.json"
 }
 
