@@ -236,13 +236,11 @@ class Consumer : Products {
 
   // Brings the output to the new row offsets and to the unit of the next V tile.
   __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
-    if constexpr (DTYPE_E4M3) {
-      if (state.v_unit != state.next_v_unit) {
-        const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
-        state.v_unit = state.next_v_unit;
-        shrink[0] *= change;
-        shrink[1] *= change;
-      }
+    if (DTYPE_E4M3 && state.v_unit != state.next_v_unit) {
+      const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
+      state.v_unit = state.next_v_unit;
+      shrink[0] *= change;
+      shrink[1] *= change;
     }
     rescale(state.output, shrink);
   }
