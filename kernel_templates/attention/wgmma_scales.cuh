@@ -17,7 +17,8 @@ struct Factors {
 #endif
 };
 
-// A multiple of BLOCK_N, or all keys of a head: a tile of keys has one scale.
+// A multiple of BLOCK_N, or all keys of a head (the manifest sees to it): a tile of keys has one
+// scale.
 constexpr int kScaleRows = SCALE_ROWS > 0 ? SCALE_ROWS : 1;
 
 class Scales {

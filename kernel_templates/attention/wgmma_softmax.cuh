@@ -97,7 +97,8 @@ __device__ __forceinline__ Number quad_max(Number largest) {
 
 // The maxima of two rows in the steps from kFirst up to kEnd, where they are above the rows'
 // offsets; else something that is not. As integers the bits of floats compare as these do where one
-// is positive, and a maximum of three integers is one instruction, of half the time of two floats'.
+// is positive, and the maximum of three integers takes one instruction, where floats take two that
+// are as slow. Where a row's scores and its offset are all negative, floats are compared.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void find_row_max(const float (&scores)[kScores], const Rows& rows,
                                              float (&largest)[2]) {

@@ -220,7 +220,7 @@ class Tester {
       file.presets.clear();
       for (const auto& setting : known.fault.problem) {
         std::erase_if(file.problem_settings, [&](const auto& old) {
-          // A space may say one length where a fault's problem has two.
+          // A space may have one length where a fault's problem has two, as space_settings.hpp says.
           return old.first == setting.first ||
                  (old.first == "shape.L" && setting.first.starts_with(old.first));
         });

@@ -61,8 +61,10 @@ try "$repository/tools/bench/attention/cells" --suite tiny --seconds 5 --seeds 1
 check 'what is there is not searched again' equal "$(grep -c ^evolve asked)" 5
 check 'and is told as before' python3 look.py
 
-try "$repository/tools/bench/attention/cells" --suite tiny --only full --seconds 5 --out screened --screened 1 --warm --jobs 3 --device cuda:0
+try "$repository/tools/bench/attention/cells" --suite tiny --only full --seconds 5 --out screened --screened 1 --warm --jobs 3 --set scale_rows=64 --device cuda:0
 check 'searches without finals' contains asked '--warm auto --db screened/cells.db --format json --jobs 3 --no-finals'
+check 'with a setting of all cells' contains asked '--set scale_rows=64 --budget 5s'
+check 'which the result has' contains screened/cells.json '"scale_rows=64"'
 check 'their candidates are the best by cycles' contains screened/candidates.json '"BLOCK_M": 64'
 check 'so many of them' equal "$(grep -c BLOCK_M screened/candidates.json)" 1
 finish

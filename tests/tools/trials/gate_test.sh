@@ -13,6 +13,9 @@ try "$program" "${selftest[@]}" --faults 1 --format json
 check 'as JSON' equal "$(python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["passed"], d["variants"])' <"$out")" \
   "True {'count': 1, 'passed': 1}"
 
+try "$program" gate selftest --space h100_fp8 --device emulator:h100 --variants 0
+check 'a space with one length, where the faults have two' contains "$out" 'killed 2 of 2 ('
+
 # A root whose one fault is none: it survives, and that is told.
 mkdir other
 cp -r "$repository/kernel_templates" "$repository/search_spaces" other/

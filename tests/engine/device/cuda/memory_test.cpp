@@ -67,7 +67,7 @@ TEST_CASE("out of memory says what was asked and what is there, and the device g
   CHECK(device->write(device->allocate(16), 0, bytes_of({1})));
 }
 
-TEST_CASE("inputs are exchanged in the midst of launches, without a wait between them") {
+TEST_CASE("inputs are exchanged between launches without a wait") {
   const FakeDriver driver;
   driver->kernels["scale"] = scale_kernel();
   const auto device = cuda::open_cuda(0);
