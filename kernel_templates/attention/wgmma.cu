@@ -7,7 +7,7 @@
 // and what features.cuh, mask.cuh and scores.cuh add to it.
 //
 // Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups
-// that follow owns 64 query rows. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP
+// that follow has 64 query rows, of its own unless KEY_GROUPS share them. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP
 // `ahead` and rings of STAGES = 2:
 //
 //   producer warp 0   Q  K0 K1     K2                   K3                    K4
@@ -42,7 +42,10 @@
 //   CARRY     (`ahead`) the first Q K^T of the next tile runs with the last P V of this one;
 //   O_PLACE   over_q: the output leaves through Q's place in shared memory; own: through one of its
 //             own, so that the next Q can come earlier;
-//   SPLIT_KV  this many blocks share a tile's keys: for few rows (wgmma_combine_splits.cuh);
+//   SPLIT_KV  this many blocks share the keys of a tile of rows: for few rows;
+//   KEY_GROUPS  this many warpgroups of a block share the keys of 64 rows, each taking every
+//             KEY_GROUPS-th tile: for rows that do not fill the chip with warpgroups. How both
+//             are joined: wgmma_combine_splits.cuh;
 //   BLOCKS    blocks an SM holds: 2 only with one consumer;
 //   DEPENDENT_LAUNCH  dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
@@ -51,7 +54,7 @@
 
 #include "wgmma_defaults.cuh"
 
-#define BLOCK_M (64 * CONSUMERS)
+#define BLOCK_M (64 * (CONSUMERS / KEY_GROUPS))
 
 #include "dependent_launch.cuh"
 #include "features.cuh"
@@ -71,11 +74,12 @@
 #endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
-    attention_wgmma(const __grid_constant__ TensorMap q_map,
+    attention_wgmma(int lq, int lk, int heads, int batches, float scale,
+                    // Behind what each warp reads, which so lies together: maps are 128 bytes.
+                    const __grid_constant__ TensorMap q_map,
                     const __grid_constant__ TensorMap k_map,
                     const __grid_constant__ TensorMap v_map,
-                    const __grid_constant__ TensorMap o_map, int lq, int lk, int heads, int batches,
-                    float scale FEATURE_PARAMETERS) {
+                    const __grid_constant__ TensorMap o_map FEATURE_PARAMETERS) {
   extern __shared__ __align__(1024) char memory[];
   const unsigned base = shared_address(memory);
   // Equal in all lanes, and known to be to the compiler.
@@ -83,7 +87,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
   const int lane = threadIdx.x % 32;
   const int rank = CLUSTER > 1 ? static_cast<int>(cluster_rank()) : 0;
 
-  if (threadIdx.x == 0) make_barriers(base);
+  const int rows = lq * kPacked;
+  const TileScheduler scheduler(rows, heads / kPacked, batches, rank);
+  if (!PERSISTENT && HEAD_GROUP > 1 && !scheduler.more()) return;  // no such head
+
+  if (threadIdx.x == 0) {
+    prefetch_map(q_map);
+    prefetch_map(k_map);
+    make_barriers(base);
+  }
+  if (threadIdx.x == 32) {
+    prefetch_map(v_map);
+    prefetch_map(o_map);
+  }
   if constexpr (CLUSTER > 1)
     sync_cluster();
   else
@@ -93,9 +109,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     wait_for_kernel_in_front();
   }
 
-  const int rows = lq * kPacked;
   const Mask mask(lq, lk, window_left, window_right);
-  const TileScheduler scheduler(rows, heads / kPacked, batches, rank);
   if (warp < 4) {
     if constexpr (kShiftsRegisters) give_registers<kFewRegisters>();
     if (warp == 0 && lane == 0) produce_q_k(base, scheduler, q_map, k_map, v_map, rows, mask, rank);

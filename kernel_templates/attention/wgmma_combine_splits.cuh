@@ -1,9 +1,10 @@
-// SPLIT_KV: the blocks of a cluster take a part of the keys each, for the same rows of the output.
-// At the end each one but the first leaves its sums in its shared memory, where the rings were, and
-// the first adds them to its own.
+// Warpgroups that take a part of the keys each, for the same rows of the output: those of a
+// cluster's blocks (SPLIT_KV) or those of one block (KEY_GROUPS). At the end each one but the first
+// leaves its sums in its block's shared memory, where the rings were, and the first adds them to
+// its own.
 //
-// Every thread of the cluster passes two cluster barriers: after the sums are written, and before a
-// block may go.
+// With SPLIT_KV every thread of the cluster passes two cluster barriers: after the sums are
+// written, and before a block may go.
 #pragma once
 
 #include "math.cuh"
@@ -13,23 +14,29 @@
 #include "wgmma_softmax.cuh"
 #include "wgmma_state.cuh"
 
+constexpr bool kSplit = SPLIT_KV > 1 || KEY_GROUPS > 1;
+static_assert(SPLIT_KV == 1 || KEY_GROUPS == 1, "one way to share keys");
 constexpr int kCombineThreads = CONSUMERS * kWarpgroupThreads;
+constexpr int kRowThreads = kRowGroups * kWarpgroupThreads;  // of one key group
+// Who leaves sums: all consumers of a block, or all but the first key group's.
+constexpr int kLeaving = kCombineThreads - (KEY_GROUPS > 1 ? kRowThreads : 0);
 // 16 bytes of each of these threads in turn: the output's, then the rows'.
 constexpr int kPartials = kK;
-static_assert(SPLIT_KV == 1 || (kOutputs / 4 + 2) * 16 * kCombineThreads <= kQFull - kPartials,
+static_assert(!kSplit || (kOutputs / 4 + 2) * 16 * kLeaving <= kQFull - kPartials,
               "the sums take the place of the rings");
 
+// Where the sums lie that a thread leaves, by its number among those that do.
 struct PartialSums {
-  unsigned own;  // in a block's shared memory
+  unsigned first;
 
-  __device__ __forceinline__ PartialSums(unsigned base)
-      : own(base + kPartials + (threadIdx.x - kWarpgroupThreads) * 16) {}
-  __device__ __forceinline__ unsigned at(int i) const { return own + i * 16 * kCombineThreads; }
+  __device__ __forceinline__ PartialSums(unsigned base, int thread)
+      : first(base + kPartials + thread * 16) {}
+  __device__ __forceinline__ unsigned at(int i) const { return first + i * 16 * kLeaving; }
 };
 
-// What this block has, for the first one. No warpgroup may still read the rings.
-__device__ __forceinline__ void write_partials(const ConsumerState& state, unsigned base) {
-  const PartialSums place(base);
+// No warpgroup may still read the rings.
+__device__ __forceinline__ void write_partials(const ConsumerState& state,
+                                               const PartialSums& place) {
 #pragma unroll
   for (int i = 0; i < kOutputs / 4; ++i)
     store_floats(place.at(i), state.output[4 * i], state.output[4 * i + 1], state.output[4 * i + 2],
@@ -40,13 +47,20 @@ __device__ __forceinline__ void write_partials(const ConsumerState& state, unsig
     store_floats(place.at(kOutputs / 4 + 1), state.v_unit, 0.0f, 0.0f, 0.0f);
 }
 
-// The sums of block `rank` to this one's.
-__device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base, unsigned rank,
-                                             const Factors& factors) {
-  const PartialSums place(base);
+// From this block, or with SPLIT_KV from block `rank` of the cluster.
+__device__ __forceinline__ void load_partial(unsigned rank, unsigned address, float (&values)[4]) {
+  if constexpr (SPLIT_KV > 1)
+    load_floats_of(rank, address, values);
+  else
+    load_floats(address, values);
+}
+
+// Those sums to this thread's.
+__device__ __forceinline__ void add_partials(ConsumerState& state, const PartialSums& place,
+                                             unsigned rank, const Factors& factors) {
   float theirs[4], unit[4];
-  load_floats_of(rank, place.at(kOutputs / 4), theirs);
-  if constexpr (DTYPE_E4M3) load_floats_of(rank, place.at(kOutputs / 4 + 1), unit);
+  load_partial(rank, place.at(kOutputs / 4), theirs);
+  if constexpr (DTYPE_E4M3) load_partial(rank, place.at(kOutputs / 4 + 1), unit);
   float keep[2], take[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -64,7 +78,7 @@ __device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base
 #pragma unroll
   for (int i = 0; i < kOutputs / 4; ++i) {
     float part[4];
-    load_floats_of(rank, place.at(i), part);
+    load_partial(rank, place.at(i), part);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       float& output = state.output[4 * i + e];
@@ -73,15 +87,27 @@ __device__ __forceinline__ void add_partials(ConsumerState& state, unsigned base
   }
 }
 
-// All consumers of all blocks; afterwards the first block has everything.
-__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base,
+// All consumers of all blocks; afterwards the first block's first key group has everything.
+__device__ __forceinline__ void combine_splits(ConsumerState& state, unsigned base, int key_group,
                                                const Factors& factors) {
-  const unsigned rank = cluster_rank();
+  const int thread = threadIdx.x - kWarpgroupThreads;
   sync_numbered(combine_barrier(), kCombineThreads);
-  if (rank != 0) write_partials(state, base);
-  sync_cluster();
-  if (rank == 0) {
+  if constexpr (SPLIT_KV > 1) {
+    const unsigned rank = cluster_rank();
+    if (rank != 0) write_partials(state, PartialSums(base, thread));
+    sync_cluster();
+    if (rank == 0) {
 #pragma unroll 1
-    for (unsigned other = 1; other < SPLIT_KV; ++other) add_partials(state, base, other, factors);
+      for (unsigned other = 1; other < SPLIT_KV; ++other)
+        add_partials(state, PartialSums(base, thread), other, factors);
+    }
+  } else if (key_group != 0) {
+    write_partials(state, PartialSums(base, thread - kRowThreads));
+    arrive_numbered(combine_barrier(), kCombineThreads);
+  } else {
+    sync_numbered(combine_barrier(), kCombineThreads);
+#pragma unroll 1
+    for (int other = 0; other < KEY_GROUPS - 1; ++other)
+      add_partials(state, PartialSums(base, thread + other * kRowThreads), 0, factors);
   }
 }

@@ -33,36 +33,24 @@ class Consumer : Products {
     ConsumerState state;
     bool begun = false;
     while (scheduler.more()) {
-      const WorkTile work = work_tile(scheduler, group_, rows_, mask_);
+      const WorkTile work = work_tile(scheduler, row_group(), key_group(), rows_, mask_);
       scheduler.next();
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
         state.v_unit = 1.0f;
         load_q(state, work);
-        drain_masked_tiles(work);
+        for (int j = end_of_share(work.tiles, key_group()); j > work.seen; j -= KEY_GROUPS)
+          drain_tile();  // masked for all 64 rows
       }
       begun =
           kAhead ? attend_ahead(state, work, scheduler, begun, o_map) : attend(state, work, o_map);
     }
     if (PING_PONG && group_ == 0) sync_numbered(turn_barrier(0), 2 * kWarpgroupThreads);
-    if (leads()) wait_stores();
+    if (leads()) wait_stores_read();
   }
 
  private:
-  // Consumes tiles masked for all 64 rows. Alternates K and V: draining one ring ahead of the other
-  // could deadlock against a warpgroup doing the reverse.
-  __device__ __forceinline__ void drain_masked_tiles(const WorkTile& work) {
-    for (int j = work.tiles.end; j > work.seen; --j) {
-      wait_k();
-      release_k();
-      await_turn();
-      end_turn();
-      wait_v();
-      release_v();
-    }
-  }
-
   // Once Q is there.
   __device__ __forceinline__ void load_q(ConsumerState& state, const WorkTile& work) {
     if constexpr (DTYPE_E4M3) {
@@ -74,7 +62,7 @@ class Consumer : Products {
     wait_q();
     if constexpr (kQPlace == QPlace::in_registers) {
       const unsigned row =
-          base_ + q_at_.slot * kQBytes + (group_ * 64 + warp() * 16 + lane_ % 16) * 128;
+          base_ + q_at_.slot * kQBytes + (row_group() * 64 + warp() * 16 + lane_ % 16) * 128;
 #pragma unroll
       for (int step = 0; step < kDepths; ++step) {
         const int chunk = step % 4 * 2 + lane_ / 16;
@@ -156,7 +144,7 @@ class Consumer : Products {
         exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract,
                                          factors(state));
       }
-      for (--j; j >= work.tiles.first; --j) {
+      for (j -= KEY_GROUPS; j >= work.tiles.first; j -= KEY_GROUPS) {
         if constexpr (kRescale == Rescale::by_sum) {
           scores_overlapped<true>(state, work, j);
           finish_p_v(state);
@@ -172,7 +160,7 @@ class Consumer : Products {
       }
       if constexpr (kOPlace == OPlace::own) release_q();
       if (kCarry && following.more()) {
-        const WorkTile next = work_tile(following, group_, rows_, mask_);
+        const WorkTile next = work_tile(following, row_group(), key_group(), rows_, mask_);
         // What is skipped cannot be skipped here: this tile's last V is still in the ring.
         if (next.seen > next.tiles.first && next.seen == next.tiles.end) {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
@@ -281,9 +269,10 @@ class Consumer : Products {
                                          const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
-    for (; j >= work.clean.end; --j) step<true>(state, pending, work, j);
-    for (; j >= work.clean.first; --j) step<false>(state, pending, work, j);
-    for (; WINDOW_LEFT && j >= work.tiles.first; --j) step<true>(state, pending, work, j);
+    for (; j >= work.clean.end; j -= KEY_GROUPS) step<true>(state, pending, work, j);
+    for (; j >= work.clean.first; j -= KEY_GROUPS) step<false>(state, pending, work, j);
+    for (; WINDOW_LEFT && j >= work.tiles.first; j -= KEY_GROUPS)
+      step<true>(state, pending, work, j);
     if (pending) finish_p_v(state);
     if constexpr (kOPlace == OPlace::own) release_q();
     store(state, o_map, work);
@@ -341,13 +330,16 @@ class Consumer : Products {
   // maps.
   __device__ __forceinline__ void store(ConsumerState& state, const TensorMap& o_map,
                                         const WorkTile& work) {
-    if constexpr (SPLIT_KV > 1) combine_splits(state, base_, factors(state));
-    if (work.first_row < rows_ && (SPLIT_KV == 1 || cluster_rank() == 0)) {
+    if constexpr (KEY_GROUPS > 1) take_missing_turn(work.tiles.end - work.tiles.first);
+    if constexpr (kSplit) combine_splits(state, base_, key_group(), factors(state));
+    if (work.first_row < rows_ && key_group() == 0 && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
-      const unsigned staging = base_ + place + group_ * 8192;
-      // Over Q: all warps' products have read it. Own: the last store has.
-      if (kOPlace == OPlace::own && leads()) wait_stores_read();
-      sync_numbered(own_barrier(group_), kWarpgroupThreads);
+      const unsigned staging = base_ + place + row_group() * 8192;
+      // Over Q: all warps' products have read it. Own: the store of the tile before has.
+      if constexpr (PERSISTENT || kOPlace == OPlace::over_q) {
+        if (kOPlace == OPlace::own && leads()) wait_stores_read();
+        sync_numbered(own_barrier(group_), kWarpgroupThreads);
+      }
       stage(state, work, staging);
       fence_async_proxy();
       sync_numbered(own_barrier(group_), kWarpgroupThreads);
@@ -382,7 +374,7 @@ class Consumer : Products {
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       // No key seen: the row is 0. The polynomial makes a little more than 0 of -inf.
       const bool seen = EXP_POLYNOMIAL > 0 ? state.rows.offset[h] != minus_infinity() : sum > 0.0f;
-      inverse[h] = seen ? 1.0f / sum : 0.0f;
+      inverse[h] = seen ? reciprocal_approx(sum) : 0.0f;
       if constexpr (DTYPE_E4M3) inverse[h] *= state.v_unit;
       if constexpr (WITH_LSE) {
         const float offset = state.rows.offset[h] * offset_factor(factors(state), h);

@@ -62,3 +62,6 @@
 #ifndef SPLIT_KV
 #define SPLIT_KV 1
 #endif
+#ifndef KEY_GROUPS
+#define KEY_GROUPS 1
+#endif

@@ -10,8 +10,17 @@ class Pipeline {
   __device__ __forceinline__ Pipeline(unsigned base, int group, int lane)
       : base_(base), group_(group), lane_(lane) {}
 
+  __device__ __forceinline__ int row_group() const { return row_group_of(group_); }
+  // Which share of its rows' tiles of keys.
+  __device__ __forceinline__ int key_group() const {
+    return KEY_GROUPS == 1 ? 0 : group_ / kRowGroups;
+  }
+
   __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % 4; }
   __device__ __forceinline__ bool leads() const { return warp() == 0 && lane_ == 0; }
+  __device__ __forceinline__ unsigned slot(const PipelineState<STAGES / KEY_GROUPS>& at) const {
+    return at.slot * KEY_GROUPS + key_group();
+  }
 
   // The warp has read what `barrier` guards, here and, if it is shared, in the cluster's other
   // blocks.
@@ -26,21 +35,21 @@ class Pipeline {
     wait_for(base_ + kQFull + 8 * q_at_.slot, q_at_.parity);
   }
   __device__ __forceinline__ void wait_k() {
-    wait_for(base_ + kKFull + 8 * k_at_.slot, k_at_.parity);
+    wait_for(base_ + kKFull + 8 * slot(k_at_), k_at_.parity);
   }
   __device__ __forceinline__ void wait_v() {
-    wait_for(base_ + kVFull + 8 * v_at_.slot, v_at_.parity);
+    wait_for(base_ + kVFull + 8 * slot(v_at_), v_at_.parity);
   }
   __device__ __forceinline__ void release_q() {
     release(kQEmpty + 8 * q_at_.slot, false);
     q_at_.advance();
   }
   __device__ __forceinline__ void release_k() {
-    release(kKEmpty + 8 * k_at_.slot, true);
+    release(kKEmpty + 8 * slot(k_at_), true);
     k_at_.advance();
   }
   __device__ __forceinline__ void release_v() {
-    release(kVEmpty + 8 * v_at_.slot, true);
+    release(kVEmpty + 8 * slot(v_at_), true);
     v_at_.advance();
   }
 
@@ -53,9 +62,29 @@ class Pipeline {
                       2 * kWarpgroupThreads);
   }
 
+  // A tile that is not looked at. Alternates K and V: draining one ring ahead of the other could
+  // deadlock against a warpgroup doing the reverse.
+  __device__ __forceinline__ void drain_tile() {
+    wait_k();
+    release_k();
+    await_turn();
+    end_turn();
+    wait_v();
+    release_v();
+  }
+  // Turns go around, also where this key group has one of `tiles` less than another.
+  __device__ __forceinline__ void take_missing_turn(int tiles) {
+    const int over = tiles % KEY_GROUPS;
+    if (over != 0 && key_group() >= over) {
+      await_turn();
+      end_turn();
+    }
+  }
+
   unsigned base_;
   int group_;
   int lane_;
   PipelineState<Q_STAGES> q_at_;
-  KvPipelineState k_at_, v_at_;
+  // In this key group's share of the rings.
+  PipelineState<STAGES / KEY_GROUPS> k_at_, v_at_;
 };

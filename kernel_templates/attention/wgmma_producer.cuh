@@ -64,9 +64,16 @@ __device__ __forceinline__ void produce_q_k(unsigned base, TileScheduler schedul
   }
 }
 
+// The first tile of K of every key group: V would share their way, and is needed later.
+__device__ __forceinline__ void await_first_keys(unsigned base, const KeyTiles& tiles) {
+  for (int group = 0; group < min(KEY_GROUPS, tiles.end - tiles.first); ++group)
+    wait_for(base + kKFull + 8 * group, 0);
+}
+
 __device__ __forceinline__ void produce_v(unsigned base, TileScheduler scheduler,
                                           const TensorMap& v_map, int rows, const Mask& mask,
                                           int rank) {
+  if (scheduler.more()) await_first_keys(base, block_key_tiles(scheduler.tile(), rows, mask));
   KvPipelineState at;
   for (; scheduler.more(); scheduler.next()) {
     const OutputTile tile = scheduler.tile();

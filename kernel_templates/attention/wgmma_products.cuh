@@ -12,8 +12,8 @@
 struct Operands {
   unsigned long long q_, k_, v_;
 
-  __device__ __forceinline__ Operands(unsigned base, int group)
-      : q_(matrix_at(base + group * 8192, 16, 1024)),
+  __device__ __forceinline__ Operands(unsigned base, int row_group)
+      : q_(matrix_at(base + row_group * 8192, 16, 1024)),
         k_(matrix_at(base + kK, 16, 1024)),
         v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)) {}
 };
@@ -21,12 +21,12 @@ struct Operands {
 class Products : Operands, protected Pipeline {
  protected:
   __device__ __forceinline__ Products(unsigned base, int group, int lane)
-      : Operands(base, group), Pipeline(base, group, lane) {}
+      : Operands(base, row_group_of(group)), Pipeline(base, group, lane) {}
 
   __device__ __forceinline__ void issue_q_k(ConsumerState& state) {
     auto& scores = state.scores;
     const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
-    const unsigned long long k = moved(k_, k_at_.slot * kKeyBytes);
+    const unsigned long long k = moved(k_, slot(k_at_) * kKeyBytes);
     pin_registers(scores);
     begin_products();
 #pragma unroll
@@ -44,7 +44,7 @@ class Products : Operands, protected Pipeline {
 
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void issue_p_v(ConsumerState& state) {
-    const unsigned long long v = moved(v_, v_at_.slot * kVBytes);
+    const unsigned long long v = moved(v_, slot(v_at_) * kVBytes);
     pin_registers(state.output);
     begin_products();
 #pragma unroll

@@ -16,6 +16,12 @@ constexpr bool kCarry = CARRY && kAhead;
 constexpr int kWarpgroupThreads = 128;  // threads of a warpgroup
 constexpr int kThreads = (1 + CONSUMERS) * kWarpgroupThreads;
 constexpr int kConsumerWarps = 4 * CONSUMERS;
+constexpr int kRowGroups = CONSUMERS / KEY_GROUPS;  // warpgroups with rows of their own
+// Which 64 of the block's rows a warpgroup of consumers has.
+__device__ __forceinline__ int row_group_of(int group) {
+  return KEY_GROUPS == 1 ? group : group % kRowGroups;
+}
+constexpr int kReaders = kConsumerWarps / KEY_GROUPS;  // warps that read a tile of keys
 // Registers a thread, of the warpgroup that copies and of those that compute: in all no more than
 // the block starts with, which the launch bounds say. One block of one consumer starts with as many
 // as there can be.
@@ -67,7 +73,7 @@ using KvPipelineState = PipelineState<STAGES>;
 __device__ __forceinline__ int own_barrier(int group) { return 1 + group; }
 __device__ __forceinline__ int turn_barrier(int group) { return 1 + CONSUMERS + group; }
 
-// All warpgroups of consumers (SPLIT_KV).
+// All warpgroups of consumers (SPLIT_KV, KEY_GROUPS).
 __device__ __forceinline__ int combine_barrier() { return 1 + 2 * CONSUMERS; }
 
 __device__ __forceinline__ void make_barriers(unsigned base) {
@@ -80,8 +86,8 @@ __device__ __forceinline__ void make_barriers(unsigned base) {
   for (int slot = 0; slot < STAGES; ++slot) {
     init_mbarrier(base + kKFull + 8 * slot, 1);
     init_mbarrier(base + kVFull + 8 * slot, DTYPE_E4M3 ? kTransposeWarps : 1);
-    init_mbarrier(base + kKEmpty + 8 * slot, kConsumerWarps * CLUSTER);
-    init_mbarrier(base + kVEmpty + 8 * slot, kConsumerWarps * CLUSTER);
+    init_mbarrier(base + kKEmpty + 8 * slot, kReaders * CLUSTER);
+    init_mbarrier(base + kVEmpty + 8 * slot, kReaders * CLUSTER);
   }
 #pragma unroll
   for (int slot = 0; slot < kVRowsStages; ++slot) {

@@ -27,13 +27,27 @@ struct OutputTile {
   int batch;
 };
 
+// The tile that comes at place `row_tile` of a head.
+__device__ __forceinline__ OutputTile output_tile(int row_tile, int row_tiles, int head, int batch,
+                                                  int rank) {
+  const int longest_first = CAUSAL ? row_tiles - 1 - row_tile : row_tile;
+  return {(longest_first * CLUSTER + rank) * BLOCK_M, head, batch};
+}
+
+__device__ __forceinline__ int tiles_of_rows(int rows) {
+  return (rows + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M);
+}
+
+// `rows` and `heads` as PACK_HEADS makes them.
+#if PERSISTENT
+
+// A block takes one tile after the other.
 class TileScheduler {
  public:
-  // `rows` and `heads` as PACK_HEADS makes them.
   __device__ __forceinline__ TileScheduler(int rows, int heads, int batches, int rank)
       : heads_(heads),
         all_heads_(heads * batches),
-        row_tiles_((rows + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M)),
+        row_tiles_(tiles_of_rows(rows)),
         rank_(rank),
         workers_(static_cast<int>(gridDim.x) / kBlocksTogether),
         worker_(static_cast<int>(blockIdx.x) / kBlocksTogether),
@@ -41,13 +55,11 @@ class TileScheduler {
 
   __device__ __forceinline__ bool more() const { return index_ < all_heads_ * row_tiles_; }
 
-  // A block takes one tile, or with PERSISTENT one after the other.
   // Every other round runs backwards: who had the longest tile of one gets the shortest of the
   // next.
   __device__ __forceinline__ void next() {
     round_ += 1;
-    index_ = !PERSISTENT ? all_heads_ * row_tiles_
-                         : round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
+    index_ = round_ * workers_ + (round_ % 2 != 0 ? workers_ - 1 - worker_ : worker_);
   }
 
   __device__ __forceinline__ OutputTile tile() const {
@@ -57,9 +69,8 @@ class TileScheduler {
     const int group_heads = min(HEAD_GROUP, all_heads_ - group * HEAD_GROUP);
     const int row_tile = place / group_heads;
     const int any_head = group * HEAD_GROUP + place - row_tile * group_heads;
-    const int longest_first = CAUSAL ? row_tiles_ - 1 - row_tile : row_tile;
     const int batch = any_head / heads_;
-    return {(longest_first * CLUSTER + rank_) * BLOCK_M, any_head - batch * heads_, batch};
+    return output_tile(row_tile, row_tiles_, any_head - batch * heads_, batch, rank_);
   }
 
  private:
@@ -72,6 +83,31 @@ class TileScheduler {
   int round_ = 0;
   int index_;
 };
+
+#else
+
+// A block takes one tile, which the grid tells without a division: [tiles of rows of a group of
+// heads, groups, batches]. Of the last group of a batch some heads may not exist.
+class TileScheduler {
+ public:
+  __device__ __forceinline__ TileScheduler(int rows, int heads, int, int rank) {
+    const int place = static_cast<int>(blockIdx.x) / kBlocksTogether;
+    const int head = static_cast<int>(blockIdx.y) * HEAD_GROUP + place % HEAD_GROUP;
+    more_ = head < heads;
+    tile_ = output_tile(place / HEAD_GROUP, tiles_of_rows(rows), head, static_cast<int>(blockIdx.z),
+                        rank);
+  }
+
+  __device__ __forceinline__ bool more() const { return more_; }
+  __device__ __forceinline__ void next() { more_ = false; }
+  __device__ __forceinline__ const OutputTile& tile() const { return tile_; }
+
+ private:
+  OutputTile tile_;
+  bool more_;
+};
+
+#endif
 
 // Tiles of keys [first, end); first <= end.
 struct KeyTiles {

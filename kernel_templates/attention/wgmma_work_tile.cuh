@@ -10,15 +10,21 @@ struct WorkTile {
   OutputTile tile;
   int first_row;   // of this warpgroup
   KeyTiles tiles;  // that the block loads
-  int seen;        // the end of those that a row of this warpgroup sees, tiles.first where none is
+  int seen;  // behind the last of its share that a row of it sees, up to tiles.first where none is
   KeyTiles clean;  // that need no mask; with no window to the left, all from the first one on
 };
 
-__device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, int group, int rows,
-                                              const Mask& mask) {
+// Behind the last tile of keys that the block loads for this key group, which takes every
+// KEY_GROUPS-th.
+__device__ __forceinline__ int end_of_share(const KeyTiles& tiles, int key_group) {
+  return tiles.end - key_group;
+}
+
+__device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, int row_group,
+                                              int key_group, int rows, const Mask& mask) {
   WorkTile work;
   work.tile = scheduler.tile();
-  work.first_row = work.tile.first_row + group * 64;
+  work.first_row = work.tile.first_row + row_group * 64;
   work.tiles = block_key_tiles(work.tile, rows, mask);
   const int last_row = min(work.first_row + 64, rows) - 1;
   work.seen = work.first_row < rows ? key_tiles(mask.end_key(position_of(last_row))) : 0;
@@ -28,6 +34,11 @@ __device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, in
   if constexpr (SPLIT_KV > 1) {
     work.seen = min(max(work.seen, work.tiles.first), work.tiles.end);
     work.clean = {max(work.clean.first, work.tiles.first), max(work.clean.end, work.tiles.first)};
+  }
+  if constexpr (KEY_GROUPS > 1) {
+    const int end = end_of_share(work.tiles, key_group);
+    const int hidden = max(end - work.seen, 0);
+    work.seen = end - (hidden + KEY_GROUPS - 1) / KEY_GROUPS * KEY_GROUPS;
   }
   return work;
 }

@@ -7,6 +7,13 @@ __device__ __forceinline__ void store_floats(unsigned address, float a, float b,
                : "memory");
 }
 
+__device__ __forceinline__ void load_floats(unsigned address, float (&values)[4]) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "r"(address)
+               : "memory");
+}
+
 // From the same address of block `rank` of the cluster.
 __device__ __forceinline__ void load_floats_of(unsigned rank, unsigned address,
                                                float (&values)[4]) {

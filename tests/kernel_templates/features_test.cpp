@@ -61,7 +61,8 @@ test::Replacements hopper_space_of(const Attention& problem) {
   // Of its presets those for D = 64, changed as follows, stand for every head dimension.
   for (const char* only : {"fa2: {when: problem.D <= 64, ", "fa3: {when: problem.D <= 64, "})
     change.emplace_back(only, std::string(only).substr(0, 6));
-  for (const char* other : {"fa2_d128", "fa2_d256", "fa3_d128", "fa3_d128_causal", "fa3_d256"})
+  for (const char* other :
+       {"fa2_d128", "fa2_d256", "fa3_d128", "fa3_d128_causal", "fa3_d256", "evolved_four"})
     change.emplace_back(std::string("  ") + other + ": {when: ",
                         std::string("  ") + other + ": {when: false and ");
   change.emplace_back("CONSUMERS: 3, BLOCK_N: 128, STAGES: 2",
@@ -72,8 +73,8 @@ test::Replacements hopper_space_of(const Attention& problem) {
   change.emplace_back(
       "  CLUSTER: {",
       "  PACK_HEADS: {values: [false, true], when: \"template == 'wgmma'\"}\n  CLUSTER: {");
-  change.emplace_back("CLUSTER: 1, BLOCKS: 1, PERSISTENT: true}",
-                      "CLUSTER: 1, BLOCKS: 1, PERSISTENT: true, PACK_HEADS: false}");
+  change.emplace_back("PERSISTENT: true, KEY_GROUPS: 1}",
+                      "PERSISTENT: true, KEY_GROUPS: 1, PACK_HEADS: false}");
   return change;
 }
 

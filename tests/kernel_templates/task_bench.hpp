@@ -15,7 +15,8 @@ namespace fa_tune::test {
 inline const std::string kWgmma =
     R"({"template":"wgmma","CONSUMERS":2,"BLOCK_N":32,"STAGES":2,"OVERLAP":"ahead","PV_PARTS":1,)"
     R"("PING_PONG":false,"RESCALE":"always","EXP_POLYNOMIAL":0,"Q_PLACE":"in_shared","Q_STAGES":1,)"
-    R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true})";
+    R"("CARRY":false,"O_PLACE":"over_q","HEAD_GROUP":1,"CLUSTER":1,"BLOCKS":1,"PERSISTENT":true,)"
+    R"("KEY_GROUPS":1})";
 
 // Settings of attention with every feature.
 inline const std::string kAllFeatures =
