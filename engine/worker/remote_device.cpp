@@ -14,6 +14,7 @@
 #include "engine/util/error.hpp"
 #include "engine/worker/buffer_free_list.hpp"
 #include "engine/worker/shared_window.hpp"
+#include "engine/worker/worker_handles.hpp"
 #include "engine/worker/worker_supervisor.hpp"
 
 namespace fa_tune::worker {
@@ -168,11 +169,7 @@ class RemoteDevice final : public device::Device {
     const auto there = translate(launch);
     if (!there) return std::unexpected(there.error());
     const auto held = lease_.hold(device::GpuLease::Use::running);
-    auto done =
-        worker().ask<message::Done>(message::Run{*there}, allowed(deadlines_.launch, 1), "launch");
-    if (!done) return std::unexpected(done.error());
-    note(std::move(done->notes));
-    return {};
+    return run(message::Run{*there}, 1);
   }
 
   // In one request, but for what does not fit in the window.
@@ -207,10 +204,7 @@ class RemoteDevice final : public device::Device {
     }
     const auto lease = lease_.hold(device::GpuLease::Use::running);
     // The copies, of no more than the window holds, are a hundredth of that.
-    auto done =
-        worker().ask<message::Done>(std::move(step), allowed(deadlines_.launch, 1), "launch");
-    if (!done) return std::unexpected(done.error());
-    note(std::move(done->notes));
+    if (auto done = run(std::move(step), 1); !done) return done;
     at = 0;
     for (const device::BufferRead& each : with_it) {
       copy_bytes(window_.bytes().subspan(at, each.bytes.size()), each.bytes);
@@ -232,11 +226,8 @@ class RemoteDevice final : public device::Device {
     auto changes = translated(device::BufferChanges{{}, {copies.begin(), copies.end()}});
     if (!changes) return std::unexpected(changes.error());
     const auto held = lease_.hold(device::GpuLease::Use::running);
-    auto done = worker().ask<message::Done>(
-        message::Exchange{*there, ahead, std::move(*restored), std::move(changes->copies)},
-        allowed(deadlines_.launch, ahead + 1), "launch");
-    if (!done) return std::unexpected(done.error());
-    return {};
+    return run(message::Exchange{*there, ahead, std::move(*restored), std::move(changes->copies)},
+               ahead + 1);
   }
 
   std::expected<device::Timing, device::Fault> time(const device::Launch& launch,
@@ -284,8 +275,12 @@ class RemoteDevice final : public device::Device {
     return worker_;
   }
 
-  void note(std::vector<std::string> notes) {
-    std::ranges::move(notes, std::back_inserter(notes_));
+  std::expected<void, device::Fault> run(const message::Request& request, int launches) {
+    auto done =
+        worker().ask<message::Done>(request, allowed(deadlines_.launch, launches), "launch");
+    if (!done) return std::unexpected(done.error());
+    std::ranges::move(done->notes, std::back_inserter(notes_));
+    return {};
   }
 
   void release_parked() {
@@ -333,48 +328,25 @@ class RemoteDevice final : public device::Device {
       if (auto loaded = bring_up(kernel->second); !loaded) return std::unexpected(loaded.error());
     device::Launch there = launch;
     there.kernel = kernel->second.handle;
-    if (auto done = translate(there.arguments); !done) return std::unexpected(done.error());
-    for (device::LaunchStep& step : there.steps)
-      if (auto done = std::visit([this](auto& one) { return translate(one); }, step); !done)
-        return std::unexpected(done.error());
-    for (device::ConstantData& data : there.constants)
-      if (auto done = translate(data.from); !done) return std::unexpected(done.error());
-    for (device::BufferHandle& buffer : there.read_only)
-      if (auto done = translate(buffer); !done) return std::unexpected(done.error());
+    if (auto done = exchange_buffers(there, handle_there()); !done)
+      return std::unexpected(done.error());
     return there;
-  }
-
-  // These change what they are given.
-  std::expected<void, device::Fault> translate(device::BufferHandle& buffer) const {
-    const auto held = find(buffer);
-    if (!held) return std::unexpected(held.error());
-    buffer = held->handle;
-    return {};
-  }
-  std::expected<void, device::Fault> translate(std::vector<device::Argument>& arguments) const {
-    for (device::Argument& argument : arguments)
-      if (auto* buffer = std::get_if<device::BufferHandle>(&argument))
-        if (auto done = translate(*buffer); !done) return done;
-    return {};
-  }
-  std::expected<void, device::Fault> translate(device::KernelStep& step) const {
-    return translate(step.arguments);
-  }
-  std::expected<void, device::Fault> translate(device::BufferFill& fill) const {
-    return translate(fill.buffer);
-  }
-  std::expected<void, device::Fault> translate(device::BufferCopy& copy) const {
-    if (auto done = translate(copy.from); !done) return done;
-    return translate(copy.to);
   }
 
   std::expected<device::BufferChanges, device::Fault> translated(
       device::BufferChanges changes) const {
-    for (device::BufferFill& fill : changes.fills)
-      if (auto done = translate(fill); !done) return std::unexpected(done.error());
-    for (device::BufferCopy& copy : changes.copies)
-      if (auto done = translate(copy); !done) return std::unexpected(done.error());
+    if (auto done = exchange_buffers(changes, handle_there()); !done)
+      return std::unexpected(done.error());
     return changes;
+  }
+
+  BufferOf handle_there() const {
+    return
+        [this](device::BufferHandle buffer) -> std::expected<device::BufferHandle, device::Fault> {
+          const auto held = find(buffer);
+          if (!held) return std::unexpected(held.error());
+          return held->handle;
+        };
   }
 
   std::expected<RemoteBuffer, device::Fault> find(device::BufferHandle buffer) const {
