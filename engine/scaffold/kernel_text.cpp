@@ -11,6 +11,9 @@
 namespace fa_tune::scaffold {
 namespace {
 
+constexpr std::size_t kMostOpen = 64;
+constexpr std::int64_t kUsualUnroll = 4;
+
 constexpr std::array<std::string_view, 16> kQualifiers = {
     "const",    "volatile", "restrict", "__restrict__",   "__restrict",        "struct",
     "typename", "static",   "inline",   "register",       "__grid_constant__", "__device__",
@@ -272,10 +275,18 @@ class Reader {
       if (at + 1 >= end_ || !beside(tokens()[at - 1]) || !beside(tokens()[at + 1]) ||
           tokens()[at + 1].is("(") || tokens()[at + 1].is("["))
         continue;
-      if (found_.source.open.size() >= 64) return;
-      found_.source.open[token.text] = {
-          .number = usual_value(token.text), .line = token.line, .missing = true};
+      take_missing(token, usual_value(token.text));
     }
+    const int last = tokens()[std::min(kernel.body.end, end_ - 1)].line;
+    for (const Token& token : found_.source.unrolls)
+      if (token.line >= kernel.line && token.line <= last && !declared_.contains(token.text) &&
+          !found_.source.open.contains(token.text))
+        take_missing(token, kUsualUnroll);
+  }
+
+  void take_missing(const Token& token, std::int64_t usual) {
+    if (found_.source.open.size() >= kMostOpen) return;
+    found_.source.open[token.text] = {.number = usual, .line = token.line, .missing = true};
   }
 
   void find_declared() {

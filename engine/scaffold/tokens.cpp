@@ -120,6 +120,19 @@ class Preprocessor {
     } else if (active() && what == "undef" && words.size() > 1) {
       macros_.erase(words[1].text);
       found_.open.erase(words[1].text);
+    } else if (active() && what == "pragma" && words.size() > 2 && words[1].is("unroll")) {
+      unroll(words);
+    }
+  }
+
+  void unroll(const Tokens& words) {
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      if (!words[i].is_word()) continue;
+      const auto closed = found_.closed.find(words[i].text);
+      if (closed != found_.closed.end())
+        closed->second.uses.push_back(words[i].line);
+      else
+        add(found_.unrolls, words[i]);
     }
   }
 
@@ -265,6 +278,11 @@ class Preprocessor {
 }  // namespace
 
 SourceTokens tokenize(std::string_view text) { return Preprocessor(text).run(); }
+
+bool SourceTokens::names(std::string_view name) const {
+  const auto is_it = [&](const Token& each) { return each.is(name); };
+  return std::ranges::any_of(tokens, is_it) || std::ranges::any_of(unrolls, is_it);
+}
 
 std::optional<std::int64_t> whole_number(std::string_view literal) {
   while (!literal.empty() && std::string_view("uUlLzZ").contains(literal.back()))

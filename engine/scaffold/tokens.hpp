@@ -43,6 +43,11 @@ struct SourceTokens {
   std::map<std::string, OpenMacro> open;  // they are left in `tokens` by name
   // Numbers with a name that only the text itself can change, and where.
   std::map<std::string, OpenMacro> closed;
+  // Names behind `#pragma unroll`, which is not in `tokens`, but for macros that are closed.
+  Tokens unrolls;
+
+  // Whether the text still names it.
+  bool names(std::string_view name) const;
 };
 
 // The text that a compiler sees as far as its own #define, #ifdef and #ifndef lines tell, without

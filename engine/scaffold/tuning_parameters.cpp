@@ -16,11 +16,6 @@ bool in_kernel(const Draft& draft, const std::vector<int>& lines) {
                              [&](int line) { return line >= draft.kernel.line && line <= last; });
 }
 
-bool in_source(const Draft& draft, const std::string& name) {
-  return std::ranges::any_of(draft.source.tokens(),
-                             [&](const Token& each) { return each.is(name); });
-}
-
 }  // namespace
 
 void write_parameters(Draft& draft) {
@@ -58,11 +53,11 @@ void write_parameters(Draft& draft) {
     if (!each.is_type && draft.tunable.contains(each.name))
       add(each.name, each.is_bool, "a template parameter");
   for (const auto& [name, macro] : draft.source.source.open)
-    if (in_source(draft, name))
+    if (draft.source.source.names(name))
       add(name, macro.is_bool,
           macro.missing ? "the source leaves it open" : fmt::format("line {}", macro.line));
   for (const auto& [name, macro] : draft.source.source.open)
-    if (macro.missing && in_source(draft, name) && !draft.size_macros.contains(name))
+    if (macro.missing && draft.source.source.names(name) && !draft.size_macros.contains(name))
       draft.made.missing.emplace_back(name, draft.tunable[name]);
   for (const auto& [name, macro] : draft.source.source.closed)
     if (macro.number > 1 && macro.number <= 1024 && in_kernel(draft, macro.uses))

@@ -208,6 +208,13 @@ class Tester {
     });
   }
 
+  // Whether a setting of a fault's problem stands in for one of the space's: one length for both
+  // goes where there are two (space_settings.hpp), and heads of K and V go with those of Q.
+  static bool replaces(const std::string& setting, const std::string& old) {
+    return old == setting || (old == "shape.L" && setting.starts_with(old)) ||
+           (old == "shape.Hkv" && setting == "shape.H");
+  }
+
   // Projects differ by the settings of their problem alone; each is opened once.
   Workplace& place_of(const Known& known) {
     std::string key = known.space->name;
@@ -219,11 +226,8 @@ class Tester {
       // A preset is made for the space's own shape.
       file.presets.clear();
       for (const auto& setting : known.fault.problem) {
-        std::erase_if(file.problem_settings, [&](const auto& old) {
-          // A space may have one length where a fault's problem has two, as space_settings.hpp says.
-          return old.first == setting.first ||
-                 (old.first == "shape.L" && setting.first.starts_with(old.first));
-        });
+        std::erase_if(file.problem_settings,
+                      [&](const auto& old) { return replaces(setting.first, old.first); });
         file.problem_settings.push_back(setting);
       }
       place =

@@ -93,6 +93,30 @@ __global__ void k(const float* x, float* y, int n) {
   CHECK(has(space, "block_size_x: [32, 64, 128, 256]  # guessed: the source leaves it open\n"));
 }
 
+TEST_CASE("init: names behind #pragma unroll are parameters") {
+  const auto kernel = [](const std::string& before, const std::string& unroll) {
+    return space_of(before + R"(
+__global__ void k(const float* x, float* y, int n) {
+  const int steps = 4;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+#pragma unroll )" + unroll +
+                    R"(
+  for (int j = 0; j < 64; ++j) sum += x[i * 64 + j];
+  if (i < n) y[i] = sum;
+}
+)");
+  };
+  const std::string open = kernel("", "(U)");
+  CHECK(has(open, "U: [1, 2, 4, 8]  # guessed: the source leaves it open\n"));
+  CHECK(has(open, "derived: {U: 4}\n    defines: [U]\n"));
+  CHECK(has(kernel("#ifndef U\n#define U 2\n#endif", "U"), "U: [1, 2, 4, 8]  # guessed: line 2\n"));
+  CHECK(has(kernel("#define U 2", "U"), "# Note: U (line 1) is a parameter where #ifndef U"));
+  for (const char* none : {"", "4", "steps"})
+    CHECK(!has(kernel("", none), "the source leaves it open"));
+  CHECK(!has(kernel("#if 0\n#pragma unroll U\n#endif", ""), "U: ["));
+}
+
 TEST_CASE("init: a warp has a row, and an index that was read points into one") {
   const std::string warps = space_of(R"(
 __global__ void rows(const float* x, float* y, int n, int width) {

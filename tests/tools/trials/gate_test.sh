@@ -15,6 +15,8 @@ check 'as JSON' equal "$(python3 -c 'import json,sys; d=json.load(sys.stdin); pr
 
 try "$program" gate selftest --space h100_fp8 --device emulator:h100 --variants 0
 check 'a space with one length, where the faults have two' contains "$out" 'killed 2 of 2 ('
+try "$program" gate selftest --space h100_gqa --device emulator:h100 --variants 0 --faults 3
+check 'a space with heads in groups, where the faults have two' contains "$out" 'killed 3 of 3 ('
 
 # A root whose one fault is none: it survives, and that is told.
 mkdir other
