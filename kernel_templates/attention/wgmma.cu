@@ -7,8 +7,8 @@
 // and what features.cuh, mask.cuh and scores.cuh add to it.
 //
 // Warpgroup 0 gives its registers away and only starts copies; each of the CONSUMERS warpgroups
-// that follow has 64 query rows, of its own unless KEY_GROUPS share them. Over two tiles of BLOCK_N keys, time to the right, with OVERLAP
-// `ahead` and rings of STAGES = 2:
+// that follow has 64 query rows, of its own unless KEY_GROUPS share them. Over two tiles of BLOCK_N
+// keys, time to the right, with OVERLAP `ahead` and rings of STAGES = 2:
 //
 //   producer warp 0   Q  K0 K1     K2                   K3                    K4
 //   producer warp 1      V0 V1                                V2                    V3
