@@ -11,8 +11,8 @@
 namespace fa_tune::scaffold {
 namespace {
 
-constexpr std::size_t kMostOpen = 64;
-constexpr std::int64_t kUsualUnroll = 4;
+constexpr std::size_t kMostOpen = 64;     // names that a text leaves open
+constexpr std::int64_t kUsualUnroll = 4;  // where nobody says how often a loop is unrolled
 
 constexpr std::array<std::string_view, 16> kQualifiers = {
     "const",    "volatile", "restrict", "__restrict__",   "__restrict",        "struct",
@@ -275,16 +275,16 @@ class Reader {
       if (at + 1 >= end_ || !beside(tokens()[at - 1]) || !beside(tokens()[at + 1]) ||
           tokens()[at + 1].is("(") || tokens()[at + 1].is("["))
         continue;
-      take_missing(token, usual_value(token.text));
+      leave_open(token, usual_value(token.text));
     }
     const int last = tokens()[std::min(kernel.body.end, end_ - 1)].line;
     for (const Token& token : found_.source.unrolls)
       if (token.line >= kernel.line && token.line <= last && !declared_.contains(token.text) &&
           !found_.source.open.contains(token.text))
-        take_missing(token, kUsualUnroll);
+        leave_open(token, kUsualUnroll);
   }
 
-  void take_missing(const Token& token, std::int64_t usual) {
+  void leave_open(const Token& token, std::int64_t usual) {
     if (found_.source.open.size() >= kMostOpen) return;
     found_.source.open[token.text] = {.number = usual, .line = token.line, .missing = true};
   }

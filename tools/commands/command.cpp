@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,23 @@
 #include "engine/worker/open.hpp"
 
 namespace fa_tune::commands {
+namespace {
+
+std::atomic<bool> was_stop_asked{false};
+
+void on_interrupt(int signal) {
+  was_stop_asked = true;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void heed_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+const std::atomic<bool>& stop_asked() { return was_stop_asked; }
 
 Budget parse_budget(const std::string& text) {
   const auto wrong = [&text] {

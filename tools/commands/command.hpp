@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -53,6 +54,11 @@ void act(CLI::App& command, Action& action, const std::shared_ptr<Arguments>& ar
          int (*run)(const Arguments&)) {
   command.callback([=, &action] { action = [=] { return run(*arguments); }; });
 }
+
+// From this call on the first Ctrl-C or SIGTERM is heeded: stop_asked() becomes true, and the work
+// ends where it can. A second one has the default effect.
+void heed_interrupts();
+const std::atomic<bool>& stop_asked();
 
 // Options that several commands have.
 void add_db_option(CLI::App& command, std::string& db,

@@ -1,5 +1,3 @@
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <ranges>
 
@@ -91,13 +89,6 @@ int migrate(const DbArguments& arguments) {
   return 0;
 }
 
-std::atomic<bool> stop_merge{false};
-
-void on_merge_interrupt(int signal) {
-  stop_merge = true;
-  std::signal(signal, SIG_DFL);
-}
-
 struct MergeArguments {
   std::string first;
   std::string second;
@@ -106,10 +97,9 @@ struct MergeArguments {
 };
 
 int merge(const MergeArguments& arguments) {
-  std::signal(SIGINT, on_merge_interrupt);
-  std::signal(SIGTERM, on_merge_interrupt);
+  heed_interrupts();
   const auto merged =
-      db::merge_databases(arguments.first, arguments.second, arguments.out, stop_merge);
+      db::merge_databases(arguments.first, arguments.second, arguments.out, stop_asked());
   if (!merged) {
     log_info("interrupted; {} was not made", arguments.out);
     return 130;

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -33,19 +32,6 @@ namespace {
 
 // A search that nobody bounded: long enough to find something, short enough to wait for.
 constexpr int kDefaultTrials = 100;
-
-std::atomic<bool> stop_asked{false};
-
-// The first Ctrl-C ends the run after the trial under way; a second one has the default effect.
-void on_interrupt(int signal) {
-  stop_asked = true;
-  std::signal(signal, SIG_DFL);
-}
-
-void heed_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
 
 struct EvolveArguments {
   std::string space;
@@ -175,7 +161,7 @@ space::SpaceFile with_device(const space::SpaceFile& file, const EvolveArguments
                              Nodes* nodes, const std::filesystem::path& root) {
   if (has_own_device(arguments)) return for_device(file, arguments.device, root);
   if (file.target != space::kAutoTarget) return file;
-  return for_opened_device(file, nodes->first(stop_asked).info(), root);
+  return for_opened_device(file, nodes->first(stop_asked()).info(), root);
 }
 
 // A space of ours, or a T1 file's kernel as one.
@@ -226,7 +212,7 @@ int run_search(const EvolveArguments& arguments) {
   // Who ends a wait for nodes wants those that were started to end too.
   if (arguments.nodes.listens()) heed_interrupts();
   const std::unique_ptr<Nodes> nodes =
-      open_nodes(arguments.nodes, arguments.db, {arguments.jobs, version, &stop_asked});
+      open_nodes(arguments.nodes, arguments.db, {arguments.jobs, version, &stop_asked()});
   const tuner::TuningTask task = tuner::open_task(
       stored ? tuner::stored_space(*stored) : named_space(arguments, nodes.get(), root), root);
   // A stored space has been looked at, and its run may have trials already.
@@ -257,9 +243,9 @@ int run_search(const EvolveArguments& arguments) {
   const bool own = has_own_device(arguments);
   Session session(own ? Session::Devices::several : Session::Devices::none, arguments.device,
                   task.target, root, nodes != nullptr ? nodes->compiler() : open_compiler());
-  if (own) session.give_reference(*task.problem, task.target, &stop_asked);
+  if (own) session.give_reference(*task.problem, task.target, &stop_asked());
   if (nodes != nullptr) {
-    options.supply = &nodes->join(session, *task.problem, stop_asked);
+    options.supply = &nodes->join(session, *task.problem, stop_asked());
     options.compilers = &nodes->compilers();
     options.jobs = nodes->compilers().size();
   }
@@ -280,8 +266,9 @@ int run_search(const EvolveArguments& arguments) {
   heed_interrupts();
   tuner::EvolveResult result;
   {
-    terminal::Progress progress(options, to_text(device.times), stop_asked);
-    result = tuner::evolve(task, devices, session.compiler(), store, options, progress, stop_asked);
+    terminal::Progress progress(options, to_text(device.times), stop_asked());
+    result =
+        tuner::evolve(task, devices, session.compiler(), store, options, progress, stop_asked());
   }
   for (const std::string& line : describe(result.breakdown)) log_info("{}", line);
   fmt::print("{}", arguments.format == "json" ? summary_json(store, result)

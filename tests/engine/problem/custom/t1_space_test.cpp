@@ -2,14 +2,10 @@
 
 #include "engine/community/t1/t1_space.hpp"
 
-#include <fstream>
-
 #include <doctest/doctest.h>
 
 #include "engine/tuner/task/variant.hpp"
-#include "engine/util/error.hpp"
-#include "tests/engine/tuner/fixture.hpp"
-#include "tests/fuzz/mutate.hpp"
+#include "tests/engine/problem/custom/t1_place.hpp"
 
 namespace fa_tune::test {
 
@@ -17,88 +13,6 @@ using namespace fa_tune::community;
 using namespace fa_tune::gate;
 using namespace fa_tune::space;
 using namespace fa_tune::tuner;
-
-namespace {
-
-const char* const kT1 = R"json({"General": {"BenchmarkName": "window sum"},
- "ConfigurationSpace": {
-  "TuningParameters": [
-   {"Name": "block_size_x", "Type": "int", "Values": "[32 * i for i in range(1, 9)]", "Default": 64},
-   {"Name": "tile_size_x", "Type": "int", "Values": "[1, 2, 4]", "Default": 2},
-   {"Name": "radius", "Type": "int", "Values": "[3]", "Default": 3}],
-  "Conditions": [{"Expression": "32 <= block_size_x * tile_size_x <= limit"}]},
- "BenchmarkConfig": {"limit": 512},
- "KernelSpecification": {
-  "Language": "CUDA", "CompilerOptions": ["-std=c++11", "--use_fast_math"],
-  "KernelName": "window", "KernelFile": "window.cu",
-  "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},
-  "GridDivX": ["block_size_x", "tile_size_x"],
-  "ProblemSize": [1000], "SharedMemory": 0,
-  "Arguments": [
-   {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
-    "FillType": "Constant", "Size": "ProblemSize[0]", "FillValue": 0.0, "Output": 1},
-   {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
-    "FillType": "Random", "Size": "ProblemSize[0] + 2 * max(radius)", "FillValue": 2.0},
-   {"Name": "sum", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadWrite",
-    "FillType": "Constant", "Size": 1000, "FillValue": 1.5},
-   {"Name": "n", "Type": "int", "MemoryType": "Scalar", "FillValue": 1000}]}}
-)json";
-
-const char* const kWindow = R"(
-extern "C" __global__ void window(float* out, const float* in, float* sum, int n) {
-  for (int t = 0; t < tile_size_x; ++t) {
-    int i = (blockIdx.x * tile_size_x + t) * block_size_x + threadIdx.x;
-    if (i >= n) return;
-    float s = 0;
-    for (int k = 0; k <= 2 * radius; ++k) s += in[i + k];
-    out[i] = s / 7;
-    sum[i] += s;
-  }
-}
-)";
-
-const char* const kPlainWindow = R"(
-__global__ void plain(float* out, const float* in, float* sum, int n) {
-  int i = blockIdx.x * block_size_x + threadIdx.x;
-  if (i >= n) return;
-  float s = 0;
-  for (int k = 2 * radius; k >= 0; --k) s += in[i + k];
-  out[i] = s / 7;
-  sum[i] = sum[i] + s;
-}
-)";
-
-class T1Place {
- public:
-  explicit T1Place(const test::Replacements& kernel = {}) {
-    write("window.cu", test::replace(kWindow, kernel));
-    write("plain.cu", kPlainWindow);
-  }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
-  TuningTask task(const test::Replacements& changes = {}) const {
-    return test::opened(
-        parse_space_file(space_of(test::replace(kT1, changes)), folder_ / "window.json"));
-  }
-  std::string space_of(const std::string& t1) const {
-    return t1_as_space(t1, folder_ / "window.json",
-                       {.reference = folder_ / "plain.cu", .target = "l4"});
-  }
-  std::string gate(const TuningTask& opened) const {
-    test::Bench bench(opened, test::device_under_test());
-    return bench.gate(opened.templates[0], opened.space.presets().at(0).config, "quick").finding;
-  }
-  const test::ScratchFolder& folder() const { return folder_; }
-  std::string refused(const test::Replacements& changes) const {
-    return test::message_of<UserError>([&] { task(changes); });
-  }
-
- private:
-  test::ScratchFolder folder_;
-};
-
-}  // namespace
 
 TEST_CASE("T1: a kernel runs as it is, with Kernel Tuner's blocks and grids") {
   const T1Place place;
@@ -313,48 +227,6 @@ TEST_CASE("T1: a grid of GlobalSize, and blocks that nobody sized") {
   CHECK(grid({{R"("LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},)", ""}}) == 8);
 }
 
-TEST_CASE("T1: thousands of files that are nearly right give a space or a clear error") {
-  constexpr const char* hostile[] = {"\"",
-                                     "{",
-                                     "]",
-                                     "null",
-                                     "1e300",
-                                     "-1",
-                                     "[]",
-                                     "NaN",
-                                     "block_size_x",
-                                     "ProblemSize[0]",
-                                     "ProblemSize[9]",
-                                     "max(radius)",
-                                     "max(in)",
-                                     "*",
-                                     "//",
-                                     "Constant",
-                                     "double",
-                                     "\\u0000",
-                                     "\xff",
-                                     ",",
-                                     "0"};
-  const T1Place place;
-  Random random(3);
-  int right = 0, refused = 0;
-  for (int i = 0; i < 4000; ++i) {
-    std::string text = kT1;
-    for (std::uint64_t k = 1 + random.below(3); k > 0; --k)
-      test::mutate(text, random, hostile, 8, [&](std::size_t at) {
-        text.insert(at, text.substr(random.below(text.size()), 12));
-      });
-    try {
-      parse_space_file(place.space_of(text), "window.json");
-      ++right;
-    } catch (const UserError&) {
-      ++refused;
-    }
-  }
-  CHECK(right > 100);
-  CHECK(refused > 1000);
-}
-
 TEST_CASE("T1: types by C's names and NumPy's, which are compared exactly") {
   const T1Place place(test::Replacements{{"float* sum", "unsigned long long* sum"},
                                          {"int n", "bool n"},
@@ -379,25 +251,6 @@ TEST_CASE("T1: types by C's names and NumPy's, which are compared exactly") {
   CHECK(place.gate(place.task(of("unsigned long long*", "bool_", "9007199254740993"))) ==
         Finding::kWrong);
   CHECK(test::has(place.refused(of("uint8", "bool", "256")), "a number that u8 can hold"));
-}
-
-TEST_CASE("T1: what cannot be run is told with its place") {
-  const T1Place place;
-  const auto says = [&](const test::Replacements& changes, const char* words) {
-    const std::string said = place.refused(changes);
-    CHECK_MESSAGE(test::has(said, words), said);
-  };
-  says({{R"("CUDA")", R"("OpenCL")"}}, "window.json:10:15: Language: expected CUDA");
-  says({{R"("KernelFile": "window.cu")", R"("KernelFile": "none.cu")"}}, "there is no file");
-  says({{R"("Type": "int", "MemoryType")", R"("Type": "int17", "MemoryType")"}},
-       "expected a type of C or NumPy");
-  says({{R"("FillValue": 1000}]}})", R"("FillValue": 1e300}]}})"}}, "a number that i32 can hold");
-  says({{R"("Size": 1000)", R"("Size": "block_size_x")"}}, "must not depend on its config");
-  says({{R"("FillType": "Random")", R"("FillType": "BinaryRaw")"}},
-       "Random, Constant or Generator");
-  says({{R"("ProblemSize": [1000])", R"("ProblemSize": ["block_size_x"])"}}, "window.json:");
-  place.write("plain.cu", std::string(kPlainWindow) + "__global__ void other() {}");
-  says({}, "expected one __global__ function, or one called window");
 }
 
 }  // namespace fa_tune::test
