@@ -23,6 +23,9 @@
 #ifndef SCALE_ROWS
 #define SCALE_ROWS 0
 #endif
+#ifndef V_POWERS_OF_TWO
+#define V_POWERS_OF_TWO 0
+#endif
 #ifndef CAUSAL
 #define CAUSAL 0
 #endif

@@ -13,8 +13,8 @@ enum class Rescale { always, voted, threshold, by_sum };
 constexpr Rescale kRescale = Rescale::RESCALE;
 
 // In powers of two: probabilities then reach 2^8, far from fp16's 65504, and keep their relative
-// precision.
-constexpr float kGrowth = 8.0f;
+// precision. In e4m3 they begin at 2^6 (wgmma_softmax.cuh), and 2^8.8 is below its 448.
+constexpr float kGrowth = DTYPE_E4M3 ? 2.8f : 8.0f;
 
 // No probability is larger than a sum that has it, and 2^14 is below fp16's 65504.
 constexpr float kLargestSum = 16384.0f;

@@ -49,8 +49,8 @@
 //   BLOCKS    blocks an SM holds: 2 only with one consumer;
 //   DEPENDENT_LAUNCH  dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, WITH_LSE,
-// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS: wgmma_transpose.cuh,
-// wgmma_scales.cuh.
+// WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI; DTYPE_E4M3 with SCALE_ROWS and V_POWERS_OF_TWO:
+// wgmma_transpose.cuh, wgmma_scales.cuh.
 
 #include "wgmma_defaults.cuh"
 

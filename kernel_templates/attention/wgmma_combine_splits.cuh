@@ -62,6 +62,13 @@ __device__ __forceinline__ void add_partials(ConsumerState& state, const Partial
   load_partial(rank, place.at(kOutputs / 4), theirs);
   if constexpr (DTYPE_E4M3) load_partial(rank, place.at(kOutputs / 4 + 1), unit);
   float keep[2], take[2];
+  float mine_in_both = 1.0f, theirs_in_both = 1.0f;
+  if constexpr (DTYPE_E4M3) {
+    const float larger = fmaxf(state.v_unit, unit[0]);
+    mine_in_both = state.v_unit * reciprocal_approx(larger);
+    theirs_in_both = unit[0] * reciprocal_approx(larger);
+    state.v_unit = larger;
+  }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float factor = offset_factor(factors, h);
@@ -73,7 +80,8 @@ __device__ __forceinline__ void add_partials(ConsumerState& state, const Partial
     take[h] = exp2_approx(theirs[h] * factor - subtract);
     state.rows.offset[h] = now;
     state.rows.sum[h] = state.rows.sum[h] * keep[h] + theirs[2 + h] * take[h];
-    if constexpr (DTYPE_E4M3) take[h] *= unit[0] * reciprocal_approx(state.v_unit);
+    keep[h] *= mine_in_both;
+    take[h] *= theirs_in_both;
   }
 #pragma unroll
   for (int i = 0; i < kOutputs / 4; ++i) {

@@ -38,7 +38,7 @@ class Consumer : Products {
       if (!begun) {
         state.rows = fresh_rows();
         clear(state.output);
-        state.v_unit = 1.0f;
+        state.v_unit = kNoUnit;
         load_q(state, work);
         for (int j = end_of_share(work.tiles, key_group()); j > work.seen; j -= KEY_GROUPS)
           drain_tile();  // masked for all 64 rows
@@ -82,6 +82,15 @@ class Consumer : Products {
     if constexpr (DTYPE_E4M3) {
       state.k_unit = scales_.of_keys(work, j);
       state.next_v_unit = scales_.of_values(work, j);
+#if V_POWERS_OF_TWO
+      // A tile of less than 2^-64 of the unit adds nothing.
+      const float scale = state.next_v_unit;
+      state.next_v_unit = fmaxf(state.v_unit, scale);
+      const int smaller =
+          min((__float_as_int(state.next_v_unit) - __float_as_int(scale)) >> 23, 64);
+      state.factors.smaller = static_cast<float>(smaller);
+      state.factors.whole = __int_as_float((127 + smaller) << 23);
+#endif
     }
   }
   __device__ __forceinline__ Factors factors(const ConsumerState& state) const {
@@ -96,7 +105,7 @@ class Consumer : Products {
   __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work,
                                                  int j) {
 #if DTYPE_E4M3
-    state.factors = {{ state.q_unit[0] * state.k_unit, state.q_unit[1] * state.k_unit }};
+    for (int h = 0; h < 2; ++h) state.factors.rows[h] = state.q_unit[h] * state.k_unit;
 #endif
     if constexpr (Scores::kHasMod) {
       float slopes[2] = {0.0f, 0.0f};
@@ -108,7 +117,7 @@ class Consumer : Products {
       apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N,
                       lane_);
 #if DTYPE_E4M3
-      state.factors = {{ 1.0f, 1.0f }};
+      for (int h = 0; h < 2; ++h) state.factors.rows[h] = 1.0f;
 #endif
     }
   }
@@ -166,7 +175,10 @@ class Consumer : Products {
           if constexpr (kOPlace == OPlace::over_q) q_at_.advance();
           load_q(state, next);
           Rows rows = fresh_rows();
+          const float unit = state.v_unit;  // of what is stored below
+          state.v_unit = kNoUnit;
           softmax_overlapped<true>(state, rows, shrink, subtract, next, next.seen - 1);
+          state.v_unit = unit;
           if constexpr (kOPlace == OPlace::over_q) q_at_.retreat();
           store(state, o_map, work);
           clear(state.output);

@@ -1,6 +1,8 @@
 // e4m3: what the bytes of Q, K and V are multiplied by. score = q_scale * k_scale * qk / sqrt(D),
-// folded into the exp2 FMA. O is kept in units of the latest V tile's scale; rescale_output()
-// converts between units.
+// folded into the exp2 FMA. O is kept in a unit, and rescale_output() converts between units. That
+// is the latest V tile's scale, or with V_POWERS_OF_TWO the largest so far: a tile whose scale is
+// 2^-k of it has 2^-k in its probabilities, which rounds none of them as long as they stay above
+// 2^-6, and O is left alone.
 #pragma once
 
 #include "wgmma_tile_scheduler.cuh"
@@ -10,12 +12,19 @@
 struct Factors {
 #if DTYPE_E4M3
   float rows[2];
+  // The 2^-k of V_POWERS_OF_TWO as an exponent, k, and what makes sums of the probabilities whole
+  // again.
+  float smaller = 0.0f;
+  float whole = 1.0f;
   __device__ __forceinline__ float of(int h) const { return rows[h]; }
 #else
   float all;
   __device__ __forceinline__ float of(int) const { return all; }
 #endif
 };
+
+// Before any tile. (Of V_POWERS_OF_TWO below every scale.)
+constexpr float kNoUnit = V_POWERS_OF_TWO ? 1.17549435e-38f : 1.0f;
 
 // A multiple of BLOCK_N, or all keys of a head (the manifest sees to it): a tile of keys has one
 // scale.

@@ -18,11 +18,10 @@ constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes 
 constexpr int kFragments = 2 / kElementBytes;  // of 8 columns, whose scores make one register of P
 
 // In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is
-// 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for growth would
-// have to come from there.
-constexpr float kGain = DTYPE_E4M3 ? 8.0f : 0.0f;
-static_assert(!DTYPE_E4M3 || kRescale == Rescale::always || kRescale == Rescale::voted,
-              "e4m3 has no room for a stale offset");
+// 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for kGrowth comes
+// from there; by_sum would need more than there is.
+constexpr float kGain = !DTYPE_E4M3 ? 0.0f : kRescale == Rescale::threshold ? 6.0f : 8.0f;
+static_assert(!DTYPE_E4M3 || kRescale != Rescale::by_sum, "e4m3 has no room for an old offset");
 
 struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores
@@ -151,7 +150,9 @@ __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], R
     subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
     shrink[h] = exp2_approx(before * factor - subtract[h]);
     rows.sum[h] *= shrink[h];
-    if constexpr (DTYPE_E4M3) subtract[h] -= kGain;
+#if DTYPE_E4M3
+    subtract[h] += factors.smaller - kGain;
+#endif
   }
 }
 
@@ -171,6 +172,19 @@ __device__ __forceinline__ float probability(float score, int fragment, float su
   return fragment * EXP_POLYNOMIAL % 8 < EXP_POLYNOMIAL ? exp2_polynomial(x) : exp2_approx(x);
 }
 
+__device__ __forceinline__ void add_sums(Rows& rows, const float (&sum)[2][2],
+                                         const Factors& factors) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float all = sum[h][0] + sum[h][1];
+#if V_POWERS_OF_TWO
+    rows.sum[h] = fmaf(all, factors.whole, rows.sum[h]);
+#else
+    rows.sum[h] += all;
+#endif
+  }
+}
+
 // Scores to probabilities in the steps from kFirst up to kEnd, and their sums to the rows.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
@@ -185,8 +199,7 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
       scores[4 * i + e] = p;
       sum[h][e % 2] += p;
     }
-#pragma unroll
-  for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
+  add_sums(rows, sum, factors);
 }
 
 // One register of an A operand: a row's probabilities in kFragments fragments. In e4m3 its four
@@ -226,8 +239,7 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
       }
       p[i / 2][i % 2 * 2 + h] = pack_fragments(values);
     }
-#pragma unroll
-  for (int h = 0; h < 2; ++h) rows.sum[h] += sum[h][0] + sum[h][1];
+  add_sums(rows, sum, factors);
 }
 
 // RESCALE by_sum: whether a probability of this warp may have left the room for growth. A row that

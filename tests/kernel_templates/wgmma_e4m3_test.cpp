@@ -46,8 +46,8 @@ void accept_e4m3(TaskBench& place, const test::Replacements& change) {
 
 // Refused by the gate, and for this reason.
 void refuse_e4m3(TaskBench& place, const std::string& name, const std::string& reason,
-                 const test::Replacements& fault) {
-  place.refuse(name, reason, Config::from_json(kE4m3), fault);
+                 const test::Replacements& fault, const test::Replacements& change = {}) {
+  place.refuse(name, reason, Config::from_json(test::replace(kE4m3, change)), fault);
 }
 
 }  // namespace
@@ -70,6 +70,30 @@ TEST_CASE("wgmma e4m3: one scale for a head") {
   accept_e4m3(place, {{R"("BLOCK_N":32)", R"("BLOCK_N":96)"},
                       {R"("CONSUMERS":2)", R"("CONSUMERS":3)"},
                       {R"("always")", R"("voted")"}});
+}
+
+TEST_CASE("wgmma e4m3: V's scales are powers of two apart") {
+  TaskBench plain = e4m3("B: 1, H: 4, L: 512, D: 64", "v_scales: powers_of_two\n  causal: false");
+  accept_e4m3(plain, {{R"("always")", R"("threshold")"}});
+  TaskBench causal =
+      e4m3("B: 1, H: 4, L: 512, D: 128", "v_scales: powers_of_two\n  lse: true\n  causal: true");
+  accept_e4m3(causal, {{R"("ahead")", R"("none")"},
+                       {R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                       {R"("BLOCK_N":32)", R"("BLOCK_N":64)"},
+                       {R"("PV_PARTS":1)", R"("PV_PARTS":2)"},
+                       {R"("EXP_POLYNOMIAL":0)", R"("EXP_POLYNOMIAL":2)"},
+                       {R"("always")", R"("threshold")"}});
+  const test::Replacements carried = {{R"("CARRY":false)", R"("CARRY":true)"}};
+  accept_e4m3(plain, carried);
+  const auto refuse = [&](const char* name, const test::Replacements& fault) {
+    refuse_e4m3(plain, name, "wrong", fault, carried);
+  };
+  refuse("sums of a tile with a smaller scale are left smaller",
+         {{"fmaf(all, factors.whole, rows.sum[h])", "rows.sum[h] + all"}});
+  refuse("probabilities know nothing of their tile's scale",
+         {{"factors.smaller - kGain", "-kGain"}});
+  refuse("a head begins with the unit of the one before",
+         {{"state.v_unit = kNoUnit;\n          s", "s"}});
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
@@ -96,9 +120,10 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
   refuse_e4m3(place, "P's columns not in the order of V's keys", "wrong",
               {{"pack_e4m3(p[0], p[1], p[2], p[3])", "pack_e4m3(p[0], p[2], p[1], p[3])"}});
   refuse_e4m3(place, "LSE keeps the gain of P", "wrong", {{"offset - kGain", "offset"}});
-  refuse_e4m3(
-      place, "P without its gain loses what is small", "wrong",
-      {{"if constexpr (DTYPE_E4M3) subtract[h] -= kGain;", ""}, {"offset - kGain", "offset"}});
+  refuse_e4m3(place, "probabilities grow out of e4m3 under an old offset", "wrong",
+              {{"DTYPE_E4M3 ? 2.8f : 8.0f", "8.0f"}}, {{R"("always")", R"("threshold")"}});
+  refuse_e4m3(place, "P without its gain loses what is small", "wrong",
+              {{"factors.smaller - kGain", "factors.smaller"}, {"offset - kGain", "offset"}});
   refuse_e4m3(place, "V turned over unseen by the products", "race",
               {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
   refuse_e4m3(place, "V given on by a lane that has not met its warp", "race",

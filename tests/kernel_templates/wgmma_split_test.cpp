@@ -90,7 +90,7 @@ TEST_CASE("wgmma split: e4m3") {
            {"PERSISTENT: true}\n  # What",
             "PERSISTENT: true, SPLIT_KV: 1, KEY_GROUPS: 1, DEPENDENT_LAUNCH: false}\n  # What"},
            {"long: {when: not problem.causal,", "long: {when: problem.D == 0,"},
-           {"scale_rows: 128", "scale_rows: 32\n  lse: true"},
+           {"scale_rows: 128", "scale_rows: 32\n  v_scales: powers_of_two\n  lse: true"},
            {"CONSUMERS: 2, BLOCK_N: 128", "CONSUMERS: 2, BLOCK_N: 32"},
            {"L: 4096, D: 128", "L: 4096, D: 64"}}),
       "emulator:h100");

@@ -33,6 +33,7 @@ std::string AttentionProblem::describe(const Constants& shape) const {
   if (s.group() > 1) text += fmt::format(" Hkv={}", s.kv_heads());
   text += fmt::format(" Lq={} Lk={} D={} {}", s.Lq, s.Lk, s.D, to_text(s.dtype));
   if (s.dtype == DType::e4m3) text += fmt::format(" scale_rows={}", s.scale_rows);
+  if (s.v_powers_of_two) text += " v_scales=powers_of_two";
   if (s.causal) text += " causal";
   if (s.windowed()) text += fmt::format(" window=[{},{}]", s.window_left, s.window_right);
   // Which corner the diagonal starts from matters only if there is a choice.
@@ -63,7 +64,8 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::defines(
           {"WINDOW_RIGHT", flag(s.limited_right())},
           {"SOFTCAP", flag(s.softcap > 0)},
           {"ALIBI", flag(s.alibi)},
-          {"SCALE_ROWS", std::to_string(s.scale_rows)}};
+          {"SCALE_ROWS", std::to_string(s.scale_rows)},
+          {"V_POWERS_OF_TWO", flag(s.v_powers_of_two)}};
 }
 
 Instance AttentionProblem::make(const Constants& shape, Inputs inputs, std::uint64_t seed) const {
@@ -152,7 +154,8 @@ std::vector<std::pair<std::string, std::string>> AttentionProblem::argument_note
                                    s.H)},
       {"Q_scale", scales_note(s, s.H, s.Lq)},
       {"K_scale", key_scales},
-      {"V_scale", key_scales},
+      {"V_scale",
+       key_scales + (s.v_powers_of_two ? ", of one head powers of two times each other" : "")},
       {"B", "int32, batches"},
       {"H", "int32, heads of Q"},
       {"Hkv", "int32, heads of K and V"},

@@ -11,14 +11,15 @@ namespace fa_tune::problem {
 //   contiguous;
 //            LSE, float32 [B,H,Lq], where it is asked for; alibi_slopes, float32 [H], with ALiBi;
 //            with e4m3, where O is bf16, Q_scale, K_scale and V_scale, float32
-//            [B, heads, blocks of scale_rows rows], all above zero
+//            [B, heads, blocks of scale_rows rows], all above zero; with v_scales powers_of_two V's
+//            of one head are powers of two times each other
 //   scalars  B, H, Hkv, Lq, Lk, window_left and window_right (int32, -1: no limit),
 //            scale (1/sqrt(D)) and softcap (float32)
 // Its source is told HEAD_DIM, KV_GROUP (heads of Q for one of K and V), and as 0 or 1 CAUSAL,
 // CAUSAL_BOTTOM_RIGHT, DTYPE_E4M3, DTYPE_BF16 (what has 16 bits is bf16: with e4m3 O), LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT and WINDOW_RIGHT (that side has a limit; not said of the right one where
-// CAUSAL says it already), SOFTCAP and ALIBI; and SCALE_ROWS, 0 but with e4m3. What is 0 must cost
-// nothing.
+// CAUSAL says it already), SOFTCAP, ALIBI and V_POWERS_OF_TWO; and SCALE_ROWS, 0 but with e4m3.
+// What is 0 must cost nothing.
 class AttentionProblem final : public Problem {
  public:
   // `work_cap`: from how much work on the truth is of a sample of rows; see RowSample.

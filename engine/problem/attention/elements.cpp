@@ -50,6 +50,10 @@ void store_scaled(Tensor& tensor, Tensor& scales, std::span<const float> values,
   std::vector<double> rooms(static_cast<std::size_t>(scales.elements()));
   Random random(derive_seed(seed, scales.name));
   for (double& room : rooms) room = std::exp2(2 * random.uniform());
+  // Of each head.
+  std::vector<double> mantissas(rooms.size() / blocks);
+  for (double& mantissa : mantissas) mantissa = std::exp2(random.uniform());
+  const bool powers = shape.v_powers_of_two && tensor.name == "V";
   in_parallel(rooms.size(), [&](std::size_t block) {
     const std::size_t head = block / blocks, first = block % blocks * block_rows;
     const std::size_t end = std::min(first + block_rows, static_cast<std::size_t>(length));
@@ -57,8 +61,10 @@ void store_scaled(Tensor& tensor, Tensor& scales, std::span<const float> values,
     for (std::size_t position = first; position < end; ++position)
       for (std::size_t d = 0; d < D; ++d)
         largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
-    const auto scale =
-        static_cast<float>((largest > 0 ? largest : 1) / kLargestE4m3 * rooms[block]);
+    double wanted = (largest > 0 ? largest : 1) / kLargestE4m3 * rooms[block];
+    if (powers)
+      wanted = mantissas[head] * std::exp2(std::ceil(std::log2(wanted / mantissas[head])));
+    const auto scale = static_cast<float>(wanted);
     std::memcpy(scales.bytes.data() + block * sizeof scale, &scale, sizeof scale);
     for (std::size_t position = first; position < end; ++position)
       for (std::size_t d = 0; d < D; ++d) {

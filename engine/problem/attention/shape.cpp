@@ -22,6 +22,7 @@ T given(const Constants& constants, const std::string& name, const T& otherwise)
 }
 
 const std::vector<std::string> kDtypeNames = {"fp16", "bf16", "e4m3"};
+const std::vector<std::string> kVScales = {"any", "powers_of_two"};
 
 DType dtype_of(const std::string& name) {
   if (name == "e4m3") return DType::e4m3;
@@ -34,6 +35,14 @@ std::int64_t read_scale_rows(SettingReader& reader, DType dtype) {
   if (dtype == DType::e4m3) return rows.value_or(usual);
   if (rows) reader.fail("'scale_rows' goes with dtype e4m3, whose elements have scales");
   return 0;
+}
+
+bool read_v_scales(SettingReader& reader, DType dtype) {
+  const bool given = reader.has("v_scales");
+  const bool powers = reader.choice("v_scales", kVScales) == kVScales[1];
+  if (given && dtype != DType::e4m3)
+    reader.fail("'v_scales' goes with dtype e4m3, whose elements have scales");
+  return powers;
 }
 
 std::pair<std::int64_t, std::int64_t> read_window(SettingReader& reader) {
@@ -70,6 +79,7 @@ AttentionShape AttentionShape::from(const Constants& constants) {
   shape.softcap = given(constants, "softcap", shape.softcap);
   shape.alibi = given(constants, "alibi", shape.alibi);
   shape.scale_rows = given(constants, "scale_rows", shape.scale_rows);
+  shape.v_powers_of_two = given(constants, "v_scales", kVScales[0]) == kVScales[1];
   return shape;
 }
 
@@ -77,7 +87,7 @@ Constants AttentionShape::constants() const {
   Constants all = complete();
   const Constants defaults = AttentionShape{.H = H}.complete();
   for (const char* name :
-       {"Hkv", "layout", "lse", "window_left", "window_right", "alibi", "scale_rows"})
+       {"Hkv", "layout", "lse", "window_left", "window_right", "alibi", "scale_rows", "v_scales"})
     if (all.at(name) == defaults.at(name)) all.erase(name);
   for (const char* name : {"group", "capped"}) all.erase(name);
   if (softcap > 0) all["softcap"] = softcap;
@@ -102,7 +112,8 @@ Constants AttentionShape::complete() const {
           {"window_right", window_right},
           {"capped", softcap > 0},
           {"alibi", alibi},
-          {"scale_rows", scale_rows}};
+          {"scale_rows", scale_rows},
+          {"v_scales", kVScales[v_powers_of_two ? 1 : 0]}};
 }
 
 KeyRange AttentionShape::visible(std::int64_t q) const {
@@ -161,6 +172,7 @@ AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>&
   shape.softcap = reader.number("softcap", 0, 0);
   shape.alibi = reader.flag("alibi", false);
   shape.scale_rows = read_scale_rows(reader, shape.dtype);
+  shape.v_powers_of_two = read_v_scales(reader, shape.dtype);
   reader.expect_all_taken();
   return shape;
 }

@@ -54,6 +54,8 @@ struct AttentionShape {
   // With e4m3, and 0 else: how many rows of a head (of Q, of K, of V), from its first on, share a
   // scale, by which what their bytes say is multiplied. Scales are inputs, float32.
   std::int64_t scale_rows = 0;
+  // V's scales of one head differ by powers of two alone: a promise of the caller's.
+  bool v_powers_of_two = false;
 
   static AttentionShape from(const Constants& constants);
   // B, H, Lq, Lk, D, causal, dtype ("fp16", "bf16" or "e4m3"), causal_alignment; of the others what
@@ -83,8 +85,8 @@ struct AttentionShape {
 // From the settings of a space file: shape.B, shape.H, shape.Hkv, shape.D, and shape.Lq with
 // shape.Lk or shape.L for both; causal (default false), causal_alignment (top_left), dtype (fp16),
 // scale ('default': 1/sqrt(D)), layout (BHSD), lse (false), window ([-1, -1], here "window.0" and
-// "window.1"), softcap (0), alibi (false), with dtype e4m3 scale_rows (128). Throws UserError,
-// `where` first, for anything else.
+// "window.1"), softcap (0), alibi (false), with dtype e4m3 scale_rows (128) and v_scales (any).
+// Throws UserError, `where` first, for anything else.
 AttentionShape parse_attention(const std::vector<std::pair<std::string, Value>>& settings,
                                const std::string& where);
 

@@ -24,6 +24,8 @@ inline constexpr std::array<std::string_view, 2> kAlignments = {"top_left", "bot
 inline constexpr YamlForm kAlignment{.kind = Kind::choice, .words = kAlignments};
 inline constexpr std::array<std::string_view, 1> kScales = {"default"};
 inline constexpr YamlForm kScale{.kind = Kind::choice, .words = kScales};
+inline constexpr std::array<std::string_view, 2> kVScales = {"any", "powers_of_two"};
+inline constexpr YamlForm kVScale{.kind = Kind::choice, .words = kVScales};
 inline constexpr YamlForm kSide{.kind = Kind::integer, .least = -1};
 inline constexpr YamlForm kWindow{.kind = Kind::list, .item = &kSide, .least = 2, .most = 2};
 inline constexpr std::array kProblemKeys = {
@@ -38,7 +40,8 @@ inline constexpr std::array kProblemKeys = {
     YamlKey{"window", &kWindow, false, "keys before and after a query's own; -1: no limit"},
     YamlKey{"softcap", &kFromZero, false, {}},
     YamlKey{"alibi", &kBoolean, false, {}},
-    YamlKey{"scale_rows", &kPositive, false, "rows of a head that share a scale (e4m3)"}};
+    YamlKey{"scale_rows", &kPositive, false, "rows of a head that share a scale (e4m3)"},
+    YamlKey{"v_scales", &kVScale, false, "how V's scales of one head differ (e4m3)"}};
 inline constexpr YamlForm kProblem{.kind = Kind::map, .keys = kProblemKeys};
 
 }  // namespace fa_tune::problem::attention_form

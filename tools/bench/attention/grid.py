@@ -57,11 +57,13 @@ def exact(q, k, v, causal):
     return torch.softmax(scores, -1) @ v.double()
 
 
-def quantized(values, rows):
+def quantized(values, rows, powers_of_two=False):
     """(e4m3, scales): a block's largest value becomes 448, or by a factor of its own as little as a quarter of that."""
     B, H, L, D = values.shape
     blocks = torch.nn.functional.pad(values.float(), (0, 0, 0, -L % rows)).view(B, H, -1, rows * D)
     scales = blocks.abs().amax(-1) / 448 * torch.exp2(2 * torch.rand(blocks.shape[:3], device="cuda"))
+    if powers_of_two:
+        scales = torch.exp2(torch.ceil(torch.log2(scales)))
     return (values.float() / by_row(scales, L, rows)).to(torch.float8_e4m3fn), scales
 
 
@@ -81,7 +83,7 @@ def as_e4m3_kernels_do(q, k, v, causal):
 class Problem:
     """Tensors of one shape, and what a kernel needs besides. `real`: what Q, K and V say, with their scales."""
 
-    def __init__(self, B, H, Lq, Lk, D, causal, dtype, scale_rows=128, of=None):
+    def __init__(self, B, H, Lq, Lk, D, causal, dtype, scale_rows=128, v_scales="any", of=None):
         drawn_as = torch.float16 if dtype == "e4m3" else DTYPES[dtype]
         self.real = of or [torch.randn(B, H, n, D, device="cuda", dtype=drawn_as) for n in (Lq, Lk, Lk)]
         self.tensors = dict(zip("QKV", self.real))
@@ -89,7 +91,8 @@ class Problem:
         if dtype == "e4m3":
             shape["scale_rows"] = scale_rows
             for i, name in enumerate("QKV"):
-                self.tensors[name], scales = quantized(self.real[i], scale_rows)
+                powers_of_two = name == "V" and v_scales == "powers_of_two"
+                self.tensors[name], scales = quantized(self.real[i], scale_rows, powers_of_two)
                 self.tensors[f"{name}_scale"] = scales
                 rows = by_row(scales, self.real[i].shape[2], scale_rows)
                 self.real[i] = self.tensors[name].float() * rows
@@ -110,10 +113,10 @@ class Problem:
 class Candidate:
     """One config compiled for one head dimension and causality. `root`: whose templates."""
 
-    def __init__(self, entry, D, causal, dtype, scale_rows=128, root=ROOT):
+    def __init__(self, entry, D, causal, dtype, scale_rows=128, v_scales="any", root=ROOT):
         self.folder = f"{root}/kernel_templates"
         self.entry, self.D, self.causal, self.dtype = entry, D, causal, dtype
-        self.scale_rows = scale_rows if dtype == "e4m3" else 0
+        self.scale_rows, self.v_scales = (scale_rows, v_scales) if dtype == "e4m3" else (0, "any")
         path = f"{self.folder}/attention/{entry['template']}.yaml"
         with open(path) as file:
             self.manifest = yaml.safe_load(file)
@@ -134,6 +137,7 @@ class Candidate:
         defines["DTYPE_BF16"] = int(self.dtype != "fp16")
         defines |= PLAIN_DEFINES
         defines |= {"DTYPE_E4M3": int(self.dtype == "e4m3"), "SCALE_ROWS": self.scale_rows}
+        defines["V_POWERS_OF_TWO"] = int(self.v_scales == "powers_of_two")
         config = self.manifest.get("optional", {}) | self.entry["config"]
         for name in [*self.manifest["parameters"], *self.manifest.get("optional", {})]:
             value = config[name]
@@ -155,7 +159,7 @@ class Candidate:
         """Loads it and tries it on ragged shapes."""
         self.kernel = Kernel(self.manifest, self.cubin, self.entry["config"], target)
         for B, H, Lq, Lk in RAGGED:
-            problem = Problem(B, H, Lq, Lk, self.D, self.causal, self.dtype, self.scale_rows)
+            problem = Problem(B, H, Lq, Lk, self.D, self.causal, self.dtype, self.scale_rows, self.v_scales)
             problem.bind(self.kernel)()
             torch.cuda.synchronize()
             error = relative_error(problem.o, exact(*problem.real, self.causal))
@@ -177,7 +181,7 @@ def candidates_of(paths, dtype, cells, args):
             entries += json.load(file)
     wanted = {(c["D"], c["causal"]) for c in cells}
     candidates = [
-        Candidate(entry, D, causal, dtype, args.scale_rows)
+        Candidate(entry, D, causal, dtype, args.scale_rows, args.v_scales)
         for entry in entries
         for D in entry["D"]
         for causal in entry["causal"]
@@ -256,7 +260,7 @@ def ratio_row(name, rival, own, rng):
 
 def run_cell(c, candidates, rivals, args, rng):
     sizes = (c["B"], c["H"], c["Lq"], c["L"], c["D"], c["causal"])
-    problem = Problem(*sizes, args.dtype, args.scale_rows)
+    problem = Problem(*sizes, args.dtype, args.scale_rows, args.v_scales)
     e4m3 = args.dtype == "e4m3"
     plain = Problem(*sizes, "fp16", of=[t.half() for t in problem.real]) if e4m3 else problem
     graphs, results = {}, {}
@@ -345,6 +349,7 @@ def main():
     parser.add_argument("--suite", default="grid", choices=suites())
     parser.add_argument("--dtype", default="fp16", choices=list(DTYPES))
     parser.add_argument("--scale-rows", type=int, default=128, help="e4m3: rows that share a scale")
+    parser.add_argument("--v-scales", default="any", choices=("any", "powers_of_two"), help="e4m3: as a space has it")
     parser.add_argument("--against", help="e4m3: a JSON list of configs for fp16, which race too")
     parser.add_argument("--target", default="h100", help="device profile, for what manifests call device.*")
     parser.add_argument("--screen", type=int, default=5, help="blocks of the screening")
@@ -375,6 +380,7 @@ def main():
         "suite": args.suite,
         "dtype": args.dtype,
         "scale_rows": args.scale_rows if args.dtype == "e4m3" else 0,
+        "v_scales": args.v_scales,
         "sustain_seconds": args.sustain,
         "copy_bytes_a_second": args.copy,
         "rows": [],

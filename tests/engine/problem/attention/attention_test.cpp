@@ -74,7 +74,8 @@ TEST_CASE("attention: settings become a shape, defines, a line for a person and 
                                                       {"WINDOW_RIGHT", "0"},
                                                       {"SOFTCAP", "0"},
                                                       {"ALIBI", "0"},
-                                                      {"SCALE_ROWS", "0"}});
+                                                      {"SCALE_ROWS", "0"},
+                                                      {"V_POWERS_OF_TWO", "0"}});
   CHECK(problem->flop(problem->shape()) == 4.0 * 8 * 512 * 512 * 64);
   CHECK(problem->bytes(problem->shape()) == 4.0 * 8 * 512 * 64 * 2);
 
@@ -179,6 +180,22 @@ TEST_CASE("attention: what is wrong in a feature's settings is said") {
         "l4.yaml:5:3: attention: 'softcap' is -1: expected a number of at least 0");
   CHECK(refusal(with("alibi", std::string("yes"))).find("expected true or false") !=
         std::string::npos);
+}
+
+TEST_CASE("attention: what is promised of V's scales goes with e4m3") {
+  Settings settings = with("v_scales", std::string("powers_of_two"));
+  CHECK(refusal(settings) ==
+        "l4.yaml:5:3: attention: 'v_scales' goes with dtype e4m3, whose elements have scales");
+  for (auto& [name, value] : settings)
+    if (name == "dtype") value = std::string("e4m3");
+  const auto problem = make_problem("attention", settings, "");
+  const Constants& shape = problem->shape();
+  CHECK(problem->describe(shape) ==
+        "B=1 H=8 Lq=512 Lk=512 D=64 e4m3 scale_rows=128 v_scales=powers_of_two");
+  CHECK(AttentionShape::from(shape).constants() == shape);
+  const auto defines = problem->defines(shape);
+  CHECK(std::ranges::count(defines, std::pair<std::string, std::string>{"V_POWERS_OF_TWO", "1"}) ==
+        1);
 }
 
 // The shape of a run that was stored before there were these features.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -263,6 +264,36 @@ TEST_CASE("attention: a scale is one block's, and no two are much alike") {
   CHECK(scales.back() > 1.8F * scales.front());
   // Q, K and V a byte an element, O two, 4 bytes for each of 2 * (3 + 4 + 4) scales.
   CHECK(problem.bytes(problem.shape()) == 2 * 32 * (70 + 2 * 100 + 2 * 70) + 4 * 22);
+}
+
+TEST_CASE("attention: V's scales of one head are powers of two apart, where that is promised") {
+  AttentionShape s{
+      .B = 1, .H = 2, .Lq = 70, .Lk = 200, .D = 32, .dtype = DType::e4m3, .scale_rows = 16};
+  const auto scales_of_v = [&] {
+    const AttentionProblem problem(s);
+    const Instance in = problem.make(problem.shape(), Inputs::normal, 1);
+    CHECK(in.tensors[6].name == "V_scale");
+    std::vector<float> scales(2 * 13);
+    std::memcpy(scales.data(), in.tensors[6].bytes.data(), 4 * scales.size());
+    return scales;
+  };
+  const auto apart = [&](const std::vector<float>& scales, std::size_t head) {
+    std::set<int> powers;
+    for (std::size_t block = 0; block < 13; ++block) {
+      int power = 0;
+      const float ratio = std::frexp(scales[head * 13 + block] / scales[head * 13], &power);
+      if (ratio != 0.5F) return std::set<int>{};
+      powers.insert(power);
+    }
+    return powers;
+  };
+  CHECK(apart(scales_of_v(), 0).empty());
+  s.v_powers_of_two = true;
+  const std::vector<float> scales = scales_of_v();
+  CHECK(apart(scales, 0).size() > 1);
+  CHECK(apart(scales, 1).size() > 1);
+  int power = 0;
+  CHECK(std::frexp(scales[13] / scales[0], &power) != 0.5F);  // each head has its own mantissa
 }
 
 TEST_CASE("tolerance: the trusted LSE passes, a missed key of a hundredth does not") {
