@@ -57,7 +57,7 @@ class Consumer : Products {
 #pragma unroll
       for (int h = 0; h < 2; ++h)
         state.q_unit[h] =
-            how_.factor * scales_.of_query(work, min(own_row(work) + 8 * h, rows_ - 1));
+            how_.factor * scales_.of_query(work, max(min(own_row(work) + 8 * h, rows_ - 1), 0));
     }
     wait_q();
     if constexpr (kQPlace == QPlace::in_registers) {
@@ -344,7 +344,7 @@ class Consumer : Products {
                                         const WorkTile& work) {
     if constexpr (KEY_GROUPS > 1) take_missing_turn(work.tiles.end - work.tiles.first);
     if constexpr (kSplit) combine_splits(state, base_, key_group(), factors(state));
-    if (work.first_row < rows_ && key_group() == 0 && (SPLIT_KV == 1 || cluster_rank() == 0)) {
+    if (work.has_rows(rows_) && key_group() == 0 && (SPLIT_KV == 1 || cluster_rank() == 0)) {
       const unsigned place = kOPlace == OPlace::own ? kO : q_at_.slot * kQBytes;
       const unsigned staging = base_ + place + row_group() * 8192;
       // Over Q: all warps' products have read it. Own: the store of the tile before has.

@@ -2,7 +2,9 @@
 //
 // A tile is the rows of one cluster (CLUSTER * BLOCK_M) of one head. Heads are taken HEAD_GROUP at
 // a time, so that the keys and values in use stay in L2; within a group the tiles with most keys
-// come first, so that the last ones to be begun are short.
+// come first, so that the last ones to be begun are short. Where rows do not fill their tiles, the
+// tile with fewest keys is the one with warpgroups to spare: causal tiles are counted from a head's
+// last 64 rows back, and the first of them may begin 64 rows or more before row 0.
 //
 // With PACK_HEADS the KV_GROUP heads of Q that share a head of K and V count as one with as many
 // times more rows: row r is position r / KV_GROUP of head r % KV_GROUP of the group. One tile of
@@ -22,16 +24,18 @@ __device__ __forceinline__ int kv_head_of(int head) { return PACK_HEADS ? head :
 constexpr int kBlocksTogether = CLUSTER * SPLIT_KV;  // that work on one tile
 
 struct OutputTile {
-  int first_row;  // of this block
+  int first_row;  // of this block; below 0 only where CAUSAL, then by a multiple of 64
   int head;
   int batch;
 };
 
-// The tile that comes at place `row_tile` of a head.
-__device__ __forceinline__ OutputTile output_tile(int row_tile, int row_tiles, int head, int batch,
+// The tile that comes at place `row_tile` of a head of so many rows.
+__device__ __forceinline__ OutputTile output_tile(int row_tile, int rows, int head, int batch,
                                                   int rank) {
-  const int longest_first = CAUSAL ? row_tiles - 1 - row_tile : row_tile;
-  return {(longest_first * CLUSTER + rank) * BLOCK_M, head, batch};
+  constexpr int kRows = CLUSTER * BLOCK_M;
+  const int end = (rows + 63) / 64 * 64;
+  const int first_row = CAUSAL ? end - (row_tile + 1) * kRows : row_tile * kRows;
+  return {first_row + rank * BLOCK_M, head, batch};
 }
 
 __device__ __forceinline__ int tiles_of_rows(int rows) {
@@ -45,7 +49,8 @@ __device__ __forceinline__ int tiles_of_rows(int rows) {
 class TileScheduler {
  public:
   __device__ __forceinline__ TileScheduler(int rows, int heads, int batches, int rank)
-      : heads_(heads),
+      : rows_(rows),
+        heads_(heads),
         all_heads_(heads * batches),
         row_tiles_(tiles_of_rows(rows)),
         rank_(rank),
@@ -70,10 +75,11 @@ class TileScheduler {
     const int row_tile = place / group_heads;
     const int any_head = group * HEAD_GROUP + place - row_tile * group_heads;
     const int batch = any_head / heads_;
-    return output_tile(row_tile, row_tiles_, any_head - batch * heads_, batch, rank_);
+    return output_tile(row_tile, rows_, any_head - batch * heads_, batch, rank_);
   }
 
  private:
+  int rows_;
   int heads_;
   int all_heads_;
   int row_tiles_;
@@ -94,8 +100,7 @@ class TileScheduler {
     const int place = static_cast<int>(blockIdx.x) / kBlocksTogether;
     const int head = static_cast<int>(blockIdx.y) * HEAD_GROUP + place % HEAD_GROUP;
     more_ = head < heads;
-    tile_ = output_tile(place / HEAD_GROUP, tiles_of_rows(rows), head, static_cast<int>(blockIdx.z),
-                        rank);
+    tile_ = output_tile(place / HEAD_GROUP, rows, head, static_cast<int>(blockIdx.z), rank);
   }
 
   __device__ __forceinline__ bool more() const { return more_; }
@@ -129,8 +134,8 @@ __device__ __forceinline__ KeyTiles own_part(const KeyTiles& all) {
 // With CLUSTER they are the same for all of its blocks, which share what they load.
 __device__ __forceinline__ KeyTiles block_key_tiles(const OutputTile& tile, int rows,
                                                     const Mask& mask) {
-  const int index = tile.first_row / (CLUSTER * BLOCK_M);
-  const int end = (index + 1) * (CLUSTER * BLOCK_M);
-  return own_part({mask.first_key(position_of(index * (CLUSTER * BLOCK_M))) / BLOCK_N,
-                   key_tiles(mask.end_key(position_of(min(end, rows) - 1)))});
+  const int rank = CLUSTER > 1 ? static_cast<int>(cluster_rank()) : 0;
+  const int first = tile.first_row - rank * BLOCK_M;
+  return own_part({mask.first_key(position_of(max(first, 0))) / BLOCK_N,
+                   key_tiles(mask.end_key(position_of(min(first + CLUSTER * BLOCK_M, rows) - 1)))});
 }

@@ -12,6 +12,10 @@ struct WorkTile {
   KeyTiles tiles;  // that the block loads
   int seen;  // behind the last of its share that a row of it sees, up to tiles.first where none is
   KeyTiles clean;  // that need no mask; with no window to the left, all from the first one on
+
+  __device__ __forceinline__ bool has_rows(int rows) const {
+    return first_row < rows && (!CAUSAL || first_row >= 0);
+  }
 };
 
 // Behind the last tile of keys that the block loads for this key group, which takes every
@@ -27,14 +31,14 @@ __device__ __forceinline__ WorkTile work_tile(const TileScheduler& scheduler, in
   work.first_row = work.tile.first_row + row_group * 64;
   work.tiles = block_key_tiles(work.tile, rows, mask);
   const int last_row = min(work.first_row + 64, rows) - 1;
-  work.seen = work.first_row < rows ? key_tiles(mask.end_key(position_of(last_row))) : 0;
+  work.seen = work.has_rows(rows) ? key_tiles(mask.end_key(position_of(last_row))) : 0;
   if (WINDOW_LEFT) work.seen = max(work.seen, work.tiles.first);
   work.clean = {WINDOW_LEFT ? key_tiles(mask.first_key(position_of(last_row))) : 0,
                 mask.end_key(position_of(work.first_row)) / BLOCK_N};
-  if constexpr (SPLIT_KV > 1) {
-    work.seen = min(max(work.seen, work.tiles.first), work.tiles.end);
+  if constexpr (SPLIT_KV > 1) work.seen = min(max(work.seen, work.tiles.first), work.tiles.end);
+  // What rows that there are not would see may lie before the block's tiles.
+  if constexpr (SPLIT_KV > 1 || (CAUSAL && WINDOW_LEFT))
     work.clean = {max(work.clean.first, work.tiles.first), max(work.clean.end, work.tiles.first)};
-  }
   if constexpr (KEY_GROUPS > 1) {
     const int end = end_of_share(work.tiles, key_group);
     const int hidden = max(end - work.seen, 0);

@@ -99,6 +99,12 @@ TEST_CASE("wgmma: zeros of a tile without keys do not meet the next tile's Q") {
                      "ragged");
 }
 
+TEST_CASE("wgmma: of rows before a head's first one nothing is stored") {
+  const std::string three = test::replace(kWgmma, {{R"("CONSUMERS":2)", R"("CONSUMERS":3)"}});
+  causal().refuse("a warpgroup without rows stores", "before its tensor", Config::from_json(three),
+                  {{"first_row < rows && (!CAUSAL || first_row >= 0)", "first_row < rows"}});
+}
+
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   TaskBench& place = plain();
   // The manifest knows better than to let this in: the fragments of 144 keys do not fit in 160
