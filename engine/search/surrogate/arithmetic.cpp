@@ -149,7 +149,7 @@ void substitute(const double* factor, std::size_t first, std::size_t last, doubl
 
 // Of two rows, the first of which is even, for four systems.
 void substitute_two(const double* factor, std::size_t i, double* const* x) {
-  static_assert(kTogether == 4);
+  static_assert(kTogetherStep == 4);
   const double* a = row_of(factor, i);
   const double* b = row_of(factor, i + 1);
   // Eight names and no array: g++ 12 keeps an array of sums in memory.
@@ -183,13 +183,14 @@ void substitute_two(const double* factor, std::size_t i, double* const* x) {
 }
 
 void substitute_together(const double* factor, std::size_t first, std::size_t last,
-                         double* const* x) {
+                         double* const* x, std::size_t count) {
   const auto row = [&](std::size_t i) {
-    for (std::size_t k = 0; k < kTogether; ++k) substitute_row(factor, i, x[k]);
+    for (std::size_t k = 0; k < count; ++k) substitute_row(factor, i, x[k]);
   };
   std::size_t i = first;
   if (i % 2 != 0 && i < last) row(i++);
-  for (; i + 2 <= last; i += 2) substitute_two(factor, i, x);
+  for (; i + 2 <= last; i += 2)
+    for (std::size_t k = 0; k < count; k += kTogetherStep) substitute_two(factor, i, x + k);
   if (i < last) row(i);
 }
 

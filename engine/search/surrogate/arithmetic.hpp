@@ -10,8 +10,10 @@ namespace fa_tune::search {
 // Sites of a tile. A tile has a row of their values for each dimension and each earlier run.
 constexpr std::size_t kTile = 16;
 
-// Systems of equations that are solved at a time: L does not fit into the caches near a core.
-constexpr std::size_t kTogether = 4;
+// Systems of equations that are solved at a time, at most, and what their number is a multiple of:
+// L does not fit into the caches near a core.
+constexpr std::size_t kTogether = 8;
+constexpr std::size_t kTogetherStep = 4;
 
 // A dimension's weights; `step` is 0 where it has none. See KernelWeights.
 struct DimensionWeight {
@@ -39,9 +41,9 @@ struct Arithmetic {
   // Solves L x = b in place for x[first] to x[last - 1], those before being solved. L is a lower
   // triangular matrix, row after row without zeros.
   void (*substitute)(const double* factor, std::size_t first, std::size_t last, double* x);
-  // The same for kTogether of them, which read L once.
+  // The same for `count` of them, which read L once.
   void (*substitute_together)(const double* factor, std::size_t first, std::size_t last,
-                              double* const* x);
+                              double* const* x, std::size_t count);
 };
 
 namespace plain {

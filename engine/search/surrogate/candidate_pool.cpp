@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include "engine/util/distributions.hpp"
@@ -28,13 +30,40 @@ double expected_improvement(double best, double mean, double deviation, int free
   return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
 }
 
+std::size_t Tournament::winner(std::size_t node) const {
+  const std::size_t leaves = numbers_.size();
+  return node >= leaves ? node - leaves : winners_[node];
+}
+
+void Tournament::play(std::size_t node) {
+  const std::size_t first = winner(2 * node), second = winner(2 * node + 1);
+  winners_[node] = numbers_[second] > numbers_[first] ? second : first;
+}
+
+void Tournament::set(std::size_t place, double number) {
+  numbers_[place] = number;
+  for (std::size_t node = (numbers_.size() + place) / 2; node > 0; node /= 2) play(node);
+}
+
+void Tournament::push_back(double number) {
+  if (size_ == numbers_.size()) {
+    numbers_.resize(std::max<std::size_t>(2, 2 * size_), -std::numeric_limits<double>::infinity());
+    winners_.resize(numbers_.size());
+    for (std::size_t node = numbers_.size() - 1; node > 0; --node) play(node);
+  }
+  set(size_++, number);
+}
+
+void Tournament::pop_back() { set(--size_, -std::numeric_limits<double>::infinity()); }
+
 void CandidatePool::rate(std::size_t place) {
   const Entry& entry = entries_[place];
   const GaussianProcess::Posterior& posterior = entry.posterior;
   const double promise =
       entry.chance * expected_improvement(best_time_, posterior.mean, std::sqrt(posterior.variance),
                                           surrogate_.times().freedom());
-  standings_[place] = {promise, posterior.projected};
+  promises_.set(place, promise);
+  projected_[place] = posterior.projected;
 }
 
 void CandidatePool::add(Candidate candidate) {
@@ -43,31 +72,34 @@ void CandidatePool::add(Candidate candidate) {
   auto posterior = surrogate_.times().predict(site);
   const double chance = surrogate_.chance(site);
   entries_.push_back({std::move(candidate), std::move(site), std::move(posterior), chance});
-  standings_.emplace_back();
+  promises_.push_back(0);
+  projected_.push_back(0);
   rate(entries_.size() - 1);
 }
 
-// With the ones that stand next, of those with as many rows projected: most of them are to be
-// refined too before a best one is found.
+// With ones that stand next, of those with as many rows projected: most of them are to be refined
+// too before a best one is found.
 void CandidatePool::project_with_next(std::size_t first) {
   std::array<std::size_t, kTogether> chosen{first};
   std::size_t count = 1;
-  const auto promise = [this](std::size_t i) { return standings_[i].promise; };
-  for (std::size_t i = 0; i < standings_.size(); ++i) {
-    if (standings_[i].projected != standings_[first].projected || i == first) continue;
-    if (count == kTogether && promise(i) <= promise(chosen.back())) continue;
+  promises_.for_each_met([&](std::size_t i) {
+    const double promise = promises_[i];
+    if (projected_[i] != projected_[first]) return;
+    if (count == kTogether && promise <= promises_[chosen.back()]) return;
     count = std::min(count + 1, kTogether);
     std::size_t place = count - 1;
-    for (; place > 1 && promise(i) > promise(chosen[place - 1]); --place)
+    for (; place > 1 && promise > promises_[chosen[place - 1]]; --place)
       chosen[place] = chosen[place - 1];
     chosen[place] = i;
-  }
-  if (count < kTogether) return;
+  });
+  count -= count % kTogetherStep;
+  if (count == 0) return;
   std::array<std::pair<const Site*, GaussianProcess::Posterior*>, kTogether> all{};
-  for (std::size_t k = 0; k < kTogether; ++k)
+  for (std::size_t k = 0; k < count; ++k)
     all[k] = {&entries_[chosen[k]].site, &entries_[chosen[k]].posterior};
-  surrogate_.times().project_together(all);
-  for (const std::size_t i : chosen) standings_[i].projected = entries_[i].posterior.projected;
+  surrogate_.times().project_together(std::span(all).first(count));
+  for (const std::size_t i : std::span(chosen).first(count))
+    projected_[i] = entries_[i].posterior.projected;
 }
 
 void CandidatePool::refine(std::size_t first) {
@@ -80,8 +112,7 @@ void CandidatePool::refine(std::size_t first) {
 const Candidate& CandidatePool::best() {
   // Most bounds never have to be made exact: only those that stand first.
   while (true) {
-    const auto first = std::ranges::max_element(standings_, {}, &Standing::promise);
-    best_ = static_cast<std::size_t>(first - standings_.begin());
+    best_ = promises_.largest();
     if (surrogate_.times().exact(entries_[best_].posterior)) return entries_[best_].candidate;
     refine(best_);
   }
@@ -92,8 +123,10 @@ Candidate CandidatePool::take_best() {
   Entry entry = std::move(entries_[best_]);
   entries_[best_] = std::move(entries_.back());
   entries_.pop_back();
-  standings_[best_] = standings_.back();
-  standings_.pop_back();
+  promises_.set(best_, promises_[entries_.size()]);
+  promises_.pop_back();
+  projected_[best_] = projected_.back();
+  projected_.pop_back();
   surrogate_.times().believe(entry.site, std::move(entry.posterior));
   return std::move(entry.candidate);
 }

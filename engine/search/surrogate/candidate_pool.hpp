@@ -9,6 +9,35 @@
 
 namespace fa_tune::search {
 
+// Numbers of which the largest is asked for after every change of one: a tree whose nodes know the
+// place of the largest below them. Of equal ones the first counts.
+class Tournament {
+ public:
+  std::size_t size() const { return size_; }
+  double operator[](std::size_t place) const { return numbers_[place]; }
+  void push_back(double number);
+  void pop_back();
+  void set(std::size_t place, double number);
+  // Not of none.
+  std::size_t largest() const { return winners_[1]; }
+  // The places that the largest has met on its way: the second largest is one of them, and others
+  // stand high.
+  template <typename Visit>
+  void for_each_met(const Visit& visit) const {
+    for (std::size_t node = numbers_.size() + largest(); node > 1; node /= 2)
+      if (const std::size_t met = winner(node ^ 1); met < size_) visit(met);
+  }
+
+ private:
+  // The place of the largest below a node, or of a leaf.
+  std::size_t winner(std::size_t node) const;
+  void play(std::size_t node);
+
+  std::size_t size_ = 0;
+  std::vector<double> numbers_;       // as many as leaves, -inf where there is none
+  std::vector<std::size_t> winners_;  // node 1 is the root; those of the leaves are not kept
+};
+
 // A config that may be tried, and where it came from.
 struct Candidate {
   space::Genome genome;
@@ -48,12 +77,6 @@ class CandidatePool {
     GaussianProcess::Posterior posterior;
     double chance = 1;
   };
-  // What is looked at again and again, apart from what is not.
-  struct Standing {
-    double promise = 0;  // an upper bound until the posterior is exact
-    std::size_t projected = 0;
-  };
-
   void rate(std::size_t place);
   void refine(std::size_t first);
   void project_with_next(std::size_t first);
@@ -63,7 +86,10 @@ class CandidatePool {
   double best_time_;
   space::GenomeSet known_;
   std::vector<Entry> entries_;
-  std::vector<Standing> standings_;  // of the entries
+  // Of the entries, what is looked at again and again: the promise, an upper bound until the
+  // posterior is exact, and how many rows are projected.
+  Tournament promises_;
+  std::vector<std::size_t> projected_;
   std::size_t best_ = 0;
 };
 

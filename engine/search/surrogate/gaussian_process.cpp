@@ -202,17 +202,17 @@ void GaussianProcess::project(const Site& site, Posterior& posterior, std::size_
 }
 
 void GaussianProcess::project_together(
-    const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const {
+    std::span<const std::pair<const Site*, Posterior*>> all) const {
   const std::size_t known = all.front().second->projected;
   const std::size_t rows = rows_to_count(*all.front().second);
   std::array<double*, kTogether> places{};
-  for (std::size_t k = 0; k < kTogether; ++k) {
+  for (std::size_t k = 0; k < all.size(); ++k) {
     const auto [site, posterior] = all[k];
     add_covariances(*site, posterior->rows);
     posterior->projected = rows;
     places[k] = posterior->rows.data();
   }
-  arithmetic().substitute_together(factor_.data(), known, rows, places.data());
+  arithmetic().substitute_together(factor_.data(), known, rows, places.data(), all.size());
 }
 
 std::size_t GaussianProcess::rows_to_count(const Posterior& posterior) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -81,7 +80,7 @@ class GaussianProcess {
   }
   // Projects what refine() needs of the first, and as much of others with as many rows projected:
   // the factor, which is most of what it reads, is read once. Variances stay as they are.
-  void project_together(const std::array<std::pair<const Site*, Posterior*>, kTogether>& all) const;
+  void project_together(std::span<const std::pair<const Site*, Posterior*>> all) const;
 
   // Takes a site as if its value were the predicted mean, until forget_beliefs(): means stay as
   // they are, variances near it shrink. For a batch whose results are not there yet ("kriging

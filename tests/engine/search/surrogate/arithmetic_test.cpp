@@ -101,12 +101,13 @@ struct Equations {
   }
 
   std::array<std::vector<double>, kTogether> solved_together(const Arithmetic& arithmetic,
-                                                             std::size_t step) const {
+                                                             std::size_t step,
+                                                             std::size_t count) const {
     auto all = right;
     std::array<double*, kTogether> x{};
     for (std::size_t k = 0; k < kTogether; ++k) x[k] = all[k].data();
     for (std::size_t i = 0; i < size; i += step)
-      arithmetic.substitute_together(factor.data(), i, std::min(i + step, size), x.data());
+      arithmetic.substitute_together(factor.data(), i, std::min(i + step, size), x.data(), count);
     return all;
   }
 
@@ -145,7 +146,9 @@ TEST_CASE("triangular systems come out the same, in parts, together, and on ever
       for (const Arithmetic& variant : variants())
         for (const std::size_t step : {1U, 2U, 3U, 7U, 61U}) {
           CHECK(equations.solved(variant, k, step) == whole);
-          CHECK(equations.solved_together(variant, step)[k] == whole);
+          CHECK(equations.solved_together(variant, step, kTogether)[k] == whole);
+          const auto few = equations.solved_together(variant, step, kTogetherStep);
+          CHECK(few[k] == (k < kTogetherStep ? whole : equations.right[k]));
         }
     }
   }

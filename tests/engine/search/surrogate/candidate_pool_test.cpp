@@ -67,6 +67,40 @@ TEST_CASE("with few values told what is expected to be bad keeps some promise") 
   CHECK(unknown(60) < 0.01 * known(60));
 }
 
+TEST_CASE("a tournament knows the first of the largest after every change") {
+  Random random(3);
+  Tournament tournament;
+  std::vector<double> numbers;
+  for (int step = 0; step < 2000; ++step) {
+    const double number = static_cast<double>(random.below(9));  // many are equal
+    const std::uint64_t what = random.below(5);
+    if (numbers.empty() || what < 2) {
+      tournament.push_back(number);
+      numbers.push_back(number);
+    } else if (what == 2 && numbers.size() > 1) {
+      tournament.pop_back();
+      numbers.pop_back();
+    } else {
+      const std::size_t place = random.below(numbers.size());
+      tournament.set(place, number);
+      numbers[place] = number;
+    }
+    const auto largest = std::ranges::max_element(numbers);
+    REQUIRE(tournament.size() == numbers.size());
+    REQUIRE(tournament.largest() == static_cast<std::size_t>(largest - numbers.begin()));
+    if (numbers.size() < 2) continue;
+    double second = -1;
+    tournament.for_each_met([&](std::size_t place) {
+      CHECK(place != tournament.largest());
+      second = std::max(second, tournament[place]);
+    });
+    *largest = -1;
+    const double expected = std::ranges::max(numbers);
+    *largest = tournament[tournament.largest()];
+    REQUIRE(second == expected);
+  }
+}
+
 TEST_CASE("the pool gives the most promising one of all, as if each were computed exactly") {
   const Space space = steps();
   const Archive archive(space);
