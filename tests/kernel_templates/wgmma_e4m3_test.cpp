@@ -65,7 +65,7 @@ TEST_CASE("wgmma e4m3: variants that use its parts together are accepted") {
 
 TEST_CASE("wgmma e4m3: one scale for a head") {
   auto changes = e4m3_space("B: 1, H: 2, L: 512, D: 64", "causal: false");
-  changes.push_back({"scale_rows: 64", "scale_rows: 512"});
+  changes.emplace_back("scale_rows: 64", "scale_rows: 512");
   TaskBench place{test::task("h100_fp8.yaml", changes), "emulator:h100"};
   accept_e4m3(place, {{R"("BLOCK_N":32)", R"("BLOCK_N":96)"},
                       {R"("CONSUMERS":2)", R"("CONSUMERS":3)"},

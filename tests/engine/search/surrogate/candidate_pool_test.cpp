@@ -72,7 +72,7 @@ TEST_CASE("a tournament knows the first of the largest after every change") {
   Tournament tournament;
   std::vector<double> numbers;
   for (int step = 0; step < 2000; ++step) {
-    const double number = static_cast<double>(random.below(9));  // many are equal
+    const auto number = static_cast<double>(random.below(9));  // many are equal
     const std::uint64_t what = random.below(5);
     if (numbers.empty() || what < 2) {
       tournament.push_back(number);
