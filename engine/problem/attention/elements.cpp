@@ -14,6 +14,13 @@ namespace {
 
 constexpr double kLargestE4m3 = 448;
 
+// The least that is not below `value`, which is positive.
+double power_of_two_from(double value) {
+  int power = 0;
+  const double fraction = std::frexp(value, &power);  // from 1/2 on, below 1
+  return std::ldexp(1.0, fraction == 0.5 ? power - 1 : power);
+}
+
 }  // namespace
 
 std::string scales_of(const std::string& tensor) { return tensor + "_scale"; }
@@ -62,8 +69,7 @@ void store_scaled(Tensor& tensor, Tensor& scales, std::span<const float> values,
       for (std::size_t d = 0; d < D; ++d)
         largest = std::max(largest, double{std::abs(values[rows(head, position) * D + d])});
     double wanted = (largest > 0 ? largest : 1) / kLargestE4m3 * rooms[block];
-    if (powers)
-      wanted = mantissas[head] * std::exp2(std::ceil(std::log2(wanted / mantissas[head])));
+    if (powers) wanted = mantissas[head] * power_of_two_from(wanted / mantissas[head]);
     const auto scale = static_cast<float>(wanted);
     std::memcpy(scales.bytes.data() + block * sizeof scale, &scale, sizeof scale);
     for (std::size_t position = first; position < end; ++position)

@@ -14,7 +14,8 @@
 namespace fa_tune::problem {
 
 // A format's grid. A value of e4m3 is taken for 2^8 times a probability: kernels make that, so that
-// the largest of a row is 256 and small ones stay above the subnormal numbers.
+// the largest of a row is 256 and small ones stay above the subnormal numbers. (One that makes less,
+// for room above, is held to the same bounds.)
 struct Precision {
   int fraction_bits;
   int min_exponent;  // of the smallest normal number
