@@ -81,16 +81,7 @@ class Consumer : Products {
   __device__ __forceinline__ void fetch_scales(ConsumerState& state, const WorkTile& work, int j) {
     if constexpr (DTYPE_E4M3) {
       state.k_unit = scales_.of_keys(work, j);
-      state.next_v_unit = scales_.of_values(work, j);
-#if V_POWERS_OF_TWO
-      // A tile of less than 2^-64 of the unit adds nothing.
-      const float scale = state.next_v_unit;
-      state.next_v_unit = fmaxf(state.v_unit, scale);
-      const int smaller =
-          min((__float_as_int(state.next_v_unit) - __float_as_int(scale)) >> 23, 64);
-      state.factors.smaller = static_cast<float>(smaller);
-      state.factors.whole = __int_as_float((127 + smaller) << 23);
-#endif
+      state.next_v_unit = unit_with(scales_.of_values(work, j), state.v_unit, state.factors);
     }
   }
   __device__ __forceinline__ Factors factors(const ConsumerState& state) const {

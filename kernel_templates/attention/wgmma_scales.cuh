@@ -26,6 +26,20 @@ struct Factors {
 // Before any tile. (Of V_POWERS_OF_TWO below every scale.)
 constexpr float kNoUnit = V_POWERS_OF_TWO ? 1.17549435e-38f : 1.0f;
 
+// The output's unit with a tile of V of this scale, `unit` being the one before.
+__device__ __forceinline__ float unit_with(float scale, float unit, Factors& factors) {
+#if V_POWERS_OF_TWO
+  const float larger = fmaxf(unit, scale);
+  // A tile of less than 2^-64 of the unit adds nothing.
+  const int smaller = min((__float_as_int(larger) - __float_as_int(scale)) >> 23, 64);
+  factors.smaller = static_cast<float>(smaller);
+  factors.whole = __int_as_float((127 + smaller) << 23);
+  return larger;
+#else
+  return scale;
+#endif
+}
+
 // A multiple of BLOCK_N, or all keys of a head (the manifest sees to it): a tile of keys has one
 // scale.
 constexpr int kScaleRows = SCALE_ROWS > 0 ? SCALE_ROWS : 1;

@@ -110,9 +110,8 @@ TEST_CASE("wgmma e4m3: every feature together, heads packed") {
 
 TEST_CASE("wgmma e4m3: planted faults are refused") {
   TaskBench place = e4m3("B: 1, H: 2, L: 512, D: 64", "lse: true");
-  refuse_e4m3(
-      place, "K's scale for V", "wrong",
-      {{"next_v_unit = scales_.of_values(work, j);", "next_v_unit = scales_.of_keys(work, j);"}});
+  refuse_e4m3(place, "K's scale for V", "wrong",
+              {{"unit_with(scales_.of_values(work, j)", "unit_with(scales_.of_keys(work, j)"}});
   refuse_e4m3(place, "the output keeps the unit of V's first tile", ", O",
               {{"state.v_unit * reciprocal_approx(state.next_v_unit);", "1.0f;"}});
   refuse_e4m3(place, "the first block's scale for all queries", "wrong",
