@@ -120,12 +120,15 @@ TEST_CASE("any size: a tile of attention has the keys that its rows see, and row
       const std::int64_t rows =
           wgmma ? 64 * gene("CONSUMERS") / key_groups * gene("CLUSTER") : gene("BLOCK_M");
       std::vector<std::int64_t> expected;
-      for (std::int64_t first = 0; first < Lq; first += rows) {
+      // Causal tiles of wgmma lie against the last 64 rows: what they lack is before row 0.
+      const std::int64_t lack = wgmma && causal ? (rows - (Lq + 63) / 64 * 64 % rows) % rows : 0;
+      for (std::int64_t first = -lack; first < Lq; first += rows) {
         const std::int64_t keys = causal ? std::min(first + rows, Lq) + Lk - Lq : Lk;
         const std::int64_t step = gene("BLOCK_N") * key_groups;
         expected.push_back((keys + step - 1) / step);
         // A warpgroup of 64 rows that has none waits, and a tile takes half of its time for each.
-        if (wgmma) expected.back() *= rows / 64 + (std::min(rows, Lq - first) + 63) / 64;
+        const std::int64_t there = std::min(first + rows, Lq) - std::max<std::int64_t>(first, 0);
+        if (wgmma) expected.back() *= rows / 64 + (there + 63) / 64;
       }
       std::ranges::sort(expected);
       std::vector<std::int64_t> steps = queue->steps;
