@@ -32,7 +32,7 @@
 //   PING_PONG warpgroups take turns to issue their products, so that one's softmax meets another's
 //             products;
 //   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
-//             only when the maximum has grown by 2^8; by_sum: no maximum is looked for until the
+//             only when the maximum has grown by 2^kGrowth; by_sum: no maximum is looked for until the
 //             sum of a tile's probabilities asks for one (rescale.cuh);
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
 //   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_tile_scheduler.cuh;

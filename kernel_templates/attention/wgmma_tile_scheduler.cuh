@@ -29,7 +29,7 @@ struct OutputTile {
   int batch;
 };
 
-// The tile that comes at place `row_tile` of a head of so many rows.
+// Tile `row_tile`, in the order in which they are begun, of a head that has `rows` rows.
 __device__ __forceinline__ OutputTile output_tile(int row_tile, int rows, int head, int batch,
                                                   int rank) {
   constexpr int kRows = CLUSTER * BLOCK_M;

@@ -1,11 +1,9 @@
 #include "engine/search/surrogate/candidate_pool.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <numbers>
-#include <span>
 #include <utility>
 
 #include "engine/util/distributions.hpp"
@@ -29,32 +27,6 @@ double expected_improvement(double best, double mean, double deviation, int free
   const Ordinate at = student_at(z, freedom);
   return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
 }
-
-std::size_t Tournament::winner(std::size_t node) const {
-  const std::size_t leaves = numbers_.size();
-  return node >= leaves ? node - leaves : winners_[node];
-}
-
-void Tournament::play(std::size_t node) {
-  const std::size_t first = winner(2 * node), second = winner(2 * node + 1);
-  winners_[node] = numbers_[second] > numbers_[first] ? second : first;
-}
-
-void Tournament::set(std::size_t place, double number) {
-  numbers_[place] = number;
-  for (std::size_t node = (numbers_.size() + place) / 2; node > 0; node /= 2) play(node);
-}
-
-void Tournament::push_back(double number) {
-  if (size_ == numbers_.size()) {
-    numbers_.resize(std::max<std::size_t>(2, 2 * size_), -std::numeric_limits<double>::infinity());
-    winners_.resize(numbers_.size());
-    for (std::size_t node = numbers_.size() - 1; node > 0; --node) play(node);
-  }
-  set(size_++, number);
-}
-
-void Tournament::pop_back() { set(--size_, -std::numeric_limits<double>::infinity()); }
 
 void CandidatePool::rate(std::size_t place) {
   const Entry& entry = entries_[place];
@@ -80,26 +52,19 @@ void CandidatePool::add(Candidate candidate) {
 // With ones that stand next, of those with as many rows projected: most of them are to be refined
 // too before a best one is found.
 void CandidatePool::project_with_next(std::size_t first) {
-  std::array<std::size_t, kTogether> chosen{first};
-  std::size_t count = 1;
+  std::vector<std::size_t> chosen;
   promises_.for_each_met([&](std::size_t i) {
-    const double promise = promises_[i];
-    if (projected_[i] != projected_[first]) return;
-    if (count == kTogether && promise <= promises_[chosen.back()]) return;
-    count = std::min(count + 1, kTogether);
-    std::size_t place = count - 1;
-    for (; place > 1 && promise > promises_[chosen[place - 1]]; --place)
-      chosen[place] = chosen[place - 1];
-    chosen[place] = i;
+    if (projected_[i] == projected_[first]) chosen.push_back(i);
   });
-  count -= count % kTogetherStep;
-  if (count == 0) return;
-  std::array<std::pair<const Site*, GaussianProcess::Posterior*>, kTogether> all{};
-  for (std::size_t k = 0; k < count; ++k)
-    all[k] = {&entries_[chosen[k]].site, &entries_[chosen[k]].posterior};
-  surrogate_.times().project_together(std::span(all).first(count));
-  for (const std::size_t i : std::span(chosen).first(count))
-    projected_[i] = entries_[i].posterior.projected;
+  std::ranges::sort(chosen, std::greater{}, [this](std::size_t i) { return promises_[i]; });
+  chosen.insert(chosen.begin(), first);
+  const std::size_t count = std::min(chosen.size(), kTogether);
+  chosen.resize(count - count % kTogetherStep);
+  if (chosen.empty()) return;
+  std::vector<std::pair<const Site*, GaussianProcess::Posterior*>> all;
+  for (const std::size_t i : chosen) all.emplace_back(&entries_[i].site, &entries_[i].posterior);
+  surrogate_.times().project_together(all);
+  for (const std::size_t i : chosen) projected_[i] = entries_[i].posterior.projected;
 }
 
 void CandidatePool::refine(std::size_t first) {

@@ -6,37 +6,9 @@
 
 #include "engine/search/archive.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
+#include "engine/search/surrogate/tournament.hpp"
 
 namespace fa_tune::search {
-
-// Numbers of which the largest is asked for after every change of one: a tree whose nodes know the
-// place of the largest below them. Of equal ones the first counts.
-class Tournament {
- public:
-  std::size_t size() const { return size_; }
-  double operator[](std::size_t place) const { return numbers_[place]; }
-  void push_back(double number);
-  void pop_back();
-  void set(std::size_t place, double number);
-  // Not of none.
-  std::size_t largest() const { return winners_[1]; }
-  // The places that the largest has met on its way: the second largest is one of them, and others
-  // stand high.
-  template <typename Visit>
-  void for_each_met(const Visit& visit) const {
-    for (std::size_t node = numbers_.size() + largest(); node > 1; node /= 2)
-      if (const std::size_t met = winner(node ^ 1); met < size_) visit(met);
-  }
-
- private:
-  // The place of the largest below a node, or of a leaf.
-  std::size_t winner(std::size_t node) const;
-  void play(std::size_t node);
-
-  std::size_t size_ = 0;
-  std::vector<double> numbers_;       // as many as leaves, -inf where there is none
-  std::vector<std::size_t> winners_;  // node 1 is the root; those of the leaves are not kept
-};
 
 // A config that may be tried, and where it came from.
 struct Candidate {
@@ -77,6 +49,7 @@ class CandidatePool {
     GaussianProcess::Posterior posterior;
     double chance = 1;
   };
+
   void rate(std::size_t place);
   void refine(std::size_t first);
   void project_with_next(std::size_t first);

@@ -58,7 +58,8 @@ def exact(q, k, v, causal):
 
 
 def quantized(values, rows, powers_of_two=False):
-    """(e4m3, scales): a block's largest value becomes 448, or by a factor of its own as little as a quarter of that."""
+    """(e4m3, scales): a block's largest value becomes 448, or by a factor of its own as little as a quarter of that; an
+    eighth where scales are powers of two."""
     B, H, L, D = values.shape
     blocks = torch.nn.functional.pad(values.float(), (0, 0, 0, -L % rows)).view(B, H, -1, rows * D)
     scales = blocks.abs().amax(-1) / 448 * torch.exp2(2 * torch.rand(blocks.shape[:3], device="cuda"))
