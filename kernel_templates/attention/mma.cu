@@ -33,7 +33,10 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass); DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// pass); EARLY_P: with by_sum and K_PARTS, this many quarters of a part's probabilities are
+// computed beside the products of the next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that
+// share rows leave their sums for each other: in a place of its own they need not wait until all
+// have done with K and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -199,8 +202,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   // RESCALE by_sum: the maxima of the first keys stand for those of all, unless those are known.
   const auto process_tile_by_sum = [&](int tile, auto kind) {
     const int first_key = copies.first_key(tile) + warp_key;
-    constexpr int kPartSteps = kN / 2 / K_PARTS;
-
     copies.await_k(tile, 0);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
     float scores[kM][kN][4] = {};
@@ -224,14 +225,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         scale_row_offsets(row_offsets, state.maximum, how.factor);
       }
       if (part > 0)
-        probabilities(scores, state, (part - 1) * kPartSteps, part * kPartSteps, row_offsets,
+        probabilities(scores, state, (part - 1) * kEarlySteps, part * kEarlySteps, row_offsets,
                       how.factor);
     }
     copies.end_k(tile, lane);
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
-    multiply_p_v<(K_PARTS - 1) * kPartSteps>(state, scores, row_offsets, how.factor,
-                                             copies.v_at(tile), warp_key, lane);
+    multiply_p_v<(K_PARTS - 1) * kEarlySteps>(state, scores, row_offsets, how.factor,
+                                              copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
   const auto process_tiles = [&](const auto& process_tile) {
@@ -269,6 +270,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.begin_k(tile + STAGES);
     copies.end_v(tile, lane);
   };
+  float4* const exchange =
+      reinterpret_cast<float4*>(memory + (kJoinPlace == JoinPlace::own ? kJoinStart : 0));
   if constexpr (kRescale == Rescale::by_sum) {
     // Where a sum has outgrown its room a second pass finds the maxima, and a third is the first
     // one again: so there is one copy of what takes the most code.
@@ -279,7 +282,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         __syncthreads();
       } else {
         process_tiles(process_tile_by_sum);
-        if (!__syncthreads_or(outgrown(state)) || pass == 2) break;
+        const bool grown = outgrown(state);
+        sum_over_quads(state);
+        if constexpr (kJoinPlace == JoinPlace::own)
+          leave_state(state, exchange, warp_m, warp_n, lane);
+        if (!__syncthreads_or(grown) || pass == 2) break;
         clear(state);
       }
       copies.restart();
@@ -287,11 +294,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
   } else {
     process_tiles(process_tile);
+    sum_over_quads(state);
+    if constexpr (WARPS_N > 1 && kJoinPlace == JoinPlace::over_kv) __syncthreads();
   }
 
   if constexpr (WARPS_N > 1) {
-    if constexpr (kRescale != Rescale::by_sum) __syncthreads();
-    combine_warps(state, reinterpret_cast<float4*>(memory), warp_m, warp_n, lane, how.factor);
+    if constexpr (kRescale != Rescale::by_sum || kJoinPlace == JoinPlace::over_kv) {
+      leave_state(state, exchange, warp_m, warp_n, lane);
+      __syncthreads();
+    }
+    take_states(state, exchange, warp_m, warp_n, lane, how.factor);
   }
   if constexpr (kEpilogue == Epilogue::staged)
     __syncthreads();  // all have done with what lies there

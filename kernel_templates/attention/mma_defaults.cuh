@@ -55,3 +55,9 @@
 #ifndef MASKED_TILES
 #define MASKED_TILES among
 #endif
+#ifndef EARLY_P
+#define EARLY_P 4
+#endif
+#ifndef JOIN_PLACE
+#define JOIN_PLACE over_kv
+#endif

@@ -29,18 +29,32 @@ struct OwnColumns {
   static constexpr __device__ bool has(int d) { return d >= kFirst && d < kEnd; }
 };
 
-// Joins the warps that shared the keys: each leaves its state in shared memory, where all have done
-// with what lies there, and takes up what the others have of its own columns. Each thread meets its
-// own fragments again, so no layout is needed.
-__device__ __forceinline__ void combine_warps(WarpState& state, float4* exchange, int warp_m,
-                                              int warp_n, int lane, float factor) {
+// Sums of whole rows from those of a quad's lanes. Of all rows at a time: one after the other they
+// would wait for each other's shuffles. They stand where the last products are still under way.
+__device__ __forceinline__ void sum_over_quads(WarpState& state) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2)
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        state.sum[i][h] += __shfl_xor_sync(0xffffffffu, state.sum[i][h], distance);
+}
+
+// What a lane of a warp leaves in `exchange` for the others that share its rows, 32 lanes apart.
+__device__ __forceinline__ float4* quads_of(float4* exchange, int warp_m, int warp_n, int lane) {
   constexpr int kQuads = kM * (1 + kD);
-  const auto quads_of = [&](int n) {
-    return exchange + (n * WARPS_M + warp_m) * kQuads * 32 + lane;
-  };
+  return exchange + (warp_n * WARPS_M + warp_m) * kQuads * 32 + lane;
+}
+
+// Warps that share the keys are joined by these two, with a barrier between them: each leaves its
+// state in shared memory, and takes up what the others have of its own columns. Each thread meets
+// its own fragments again, so no layout is needed.
+__device__ __forceinline__ void leave_state(const WarpState& state, float4* exchange, int warp_m,
+                                            int warp_n, int lane) {
   with_number(warp_n, [&](auto number) {
     using Own = OwnColumns<decltype(number)::value>;
-    float4* const quads = quads_of(number.value);
+    float4* const quads = quads_of(exchange, warp_m, number.value, lane);
 #pragma unroll
     for (int i = 0; i < kM; ++i) {
       quads[32 * i] = {state.maximum[i][0], state.sum[i][0], state.maximum[i][1], state.sum[i][1]};
@@ -51,7 +65,10 @@ __device__ __forceinline__ void combine_warps(WarpState& state, float4* exchange
       }
     }
   });
-  __syncthreads();
+}
+
+__device__ __forceinline__ void take_states(WarpState& state, float4* exchange, int warp_m,
+                                            int warp_n, int lane, float factor) {
   with_number(warp_n, [&](auto number) {
     using Own = OwnColumns<decltype(number)::value>;
     constexpr int kMine = decltype(number)::value;
@@ -64,12 +81,12 @@ __device__ __forceinline__ void combine_warps(WarpState& state, float4* exchange
       float4 parts[WARPS_N][kColumns > 0 ? kColumns : 1];
 #pragma unroll
       for (int n = 0; n < WARPS_N; ++n)
-        if (n != kMine) states[n] = quads_of(n)[32 * i];
+        if (n != kMine) states[n] = quads_of(exchange, warp_m, n, lane)[32 * i];
 #pragma unroll
       for (int n = 0; n < WARPS_N; ++n)
 #pragma unroll
         for (int d = Own::kFirst; d < Own::kEnd; ++d)
-          if (n != kMine) parts[n][d - Own::kFirst] = quads_of(n)[32 * (kM + i * kD + d)];
+          if (n != kMine) parts[n][d - Own::kFirst] = quads_of(exchange, warp_m, n, lane)[32 * (kM + i * kD + d)];
       states[kMine] = {state.maximum[i][0], state.sum[i][0], state.maximum[i][1], state.sum[i][1]};
       float weights[WARPS_N][2];
 #pragma unroll
@@ -115,14 +132,6 @@ __device__ __forceinline__ void store(WarpState& state, Element* o, Element* lan
   first_row += warp_row;
   staging += warp_row * Shared::kPitch;
   const int lane_row = lane / 4;
-  // Of all rows at a time: one after the other they would wait for each other's shuffles.
-#pragma unroll
-  for (int distance = 1; distance < 4; distance *= 2)
-#pragma unroll
-    for (int i = 0; i < kM; ++i)
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        state.sum[i][h] += __shfl_xor_sync(0xffffffffu, state.sum[i][h], distance);
   with_number(warp_n, [&](auto number) {
     using Own = OwnColumns<decltype(number)::value>;
 #pragma unroll

@@ -138,16 +138,23 @@ __device__ __forceinline__ bool outgrown(const WarpState& state) {
 }
 
 // Turns the scores of the steps of P V from `first` up to `end`, 16 keys each, into probabilities.
+// The four that a lane has of a row are added up first: sums that wait for each other are fewer so.
 __device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpState& state,
                                               int first, int end, const float (&row_offsets)[kM][2],
                                               float factor) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int j = 2 * first; j < 2 * end; ++j)
+    for (int step = first; step < end; ++step) {
+      auto& p = scores[i];
+      const int j = 2 * step;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        scores[i][j][e] = exp2_approx(scores[i][j][e] * factor - row_offsets[i][e / 2]);
-        state.sum[i][e / 2] += scores[i][j][e];
+      for (int e = 0; e < 8; ++e) {
+        float& score = p[j + e / 4][e % 4];
+        score = exp2_approx(score * factor - row_offsets[i][e / 2 % 2]);
       }
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        state.sum[i][h] += (p[j][2 * h] + p[j][2 * h + 1]) + (p[j + 1][2 * h] + p[j + 1][2 * h + 1]);
+    }
 }

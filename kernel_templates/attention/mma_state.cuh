@@ -9,11 +9,13 @@ enum class Epilogue { direct, staged };
 enum class MaskedTiles { among, apart };
 enum class KvOrder { forwards, backwards };
 enum class BlockOrder { by_rows, longest_first };
+enum class JoinPlace { over_kv, own };
 
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr bool kMaskedApart = MaskedTiles::MASKED_TILES == MaskedTiles::apart;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = BlockOrder::SCHEDULE == BlockOrder::longest_first;
+constexpr JoinPlace kJoinPlace = JoinPlace::JOIN_PLACE;
 constexpr L2Hint kHint = L2Hint::L2_HINT;
 using Shared = SharedTile<Layout::LAYOUT>;
 
@@ -26,11 +28,17 @@ constexpr int kRowsPerQuery = 1;
 
 #include "mma_warp.cuh"
 
+// RESCALE by_sum: steps of P V whose probabilities are computed beside each part of K but the first.
+constexpr int kEarlySteps = kPartFragments / 2 * EARLY_P / 4;
+
 constexpr int kQBytes = Shared::bytes(BLOCK_M);
 constexpr int kTileBytes = Shared::bytes(BLOCK_N);
 // With `overlay` Q lies where the K buffers will be; the manifest sees to it that it fits there.
 constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
 constexpr int kVStart = kKStart + STAGES * kTileBytes;
+// Behind the rings lie the barriers of TENSOR_COPY (mma_copies.cuh), then what JOIN_PLACE may have.
+constexpr int kBarriersStart = kVStart + STAGES * kTileBytes;
+constexpr int kJoinStart = kBarriersStart + (TENSOR_COPY ? 96 * STAGES : 0);
 
 __device__ __forceinline__ void clear(WarpState& state) {
 #pragma unroll

@@ -35,7 +35,8 @@ const std::string kScalar = R"({"template":"scalar","BLOCK_M":8,"BLOCK_N":32,"WA
 const std::string kApart =
     R"({"template":"mma","BLOCK_M":32,"BLOCK_N":64,"WARPS_M":2,"WARPS_N":2,"STAGES":2,)"
     R"("LAYOUT":"swizzled","Q_PLACE":"in_registers","RESCALE":"threshold","EPILOGUE":"direct",)"
-    R"("MIN_BLOCKS":0,"TENSOR_COPY":true,"K_PARTS":2,"MASKED_TILES":"apart"})";
+    R"("MIN_BLOCKS":0,"TENSOR_COPY":true,"K_PARTS":2,"MASKED_TILES":"apart",)"
+    R"("EARLY_P":4,"JOIN_PLACE":"own"})";
 const test::Replacements kTogether = {{R"("WARPS_N":1)", R"("WARPS_N":2)"},
                                       {R"("in_shared")", R"("overlay")"},
                                       {R"("always")", R"("voted")"},
@@ -170,7 +171,12 @@ TEST_CASE("features: mma with the maxima of the first keys, and those of all whe
     accept(copied, kApart,
            {{R"("threshold")", R"("by_sum")"},
             {R"("apart")", R"("among")"},
+            {R"("own")", R"("over_kv")"},
             {R"("STAGES":2)", R"("STAGES":1)"}});
+    accept(copied, kApart,
+           {{R"("threshold")", R"("by_sum")"},
+            {R"("BLOCK_N":64)", R"("BLOCK_N":128)"},
+            {R"("EARLY_P":4)", R"("EARLY_P":2)"}});
   }
 }
 
