@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   unsigned q_held[kK][kM][4];
   if constexpr (kQPlace == QPlace::in_registers) {
 #pragma unroll
-    for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, 0, lane);
+    for (int step = 0; step < kK; ++step) load_q(q_held[step], q_address(base, step, 0, lane));
   }
 
   WarpState state = {};

@@ -118,39 +118,51 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Element* __restrict__ v = nullptr;
   Copies copies(walk, k_map, v_map, head_of_batch / KV_GROUP, blockIdx.z);
 #endif
-  if constexpr (DEPENDENT_LAUNCH) wait_for_kernel_in_front();
-  const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
   enter_head(q, k, v, o, blockIdx.z, head_of_batch, heads, lq, lk);
+  const auto wait = [](const Element* from, unsigned to) {
+    if constexpr (DEPENDENT_LAUNCH) {
+      compute_here(from, to);
+      wait_for_kernel_in_front();
+    }
+  };
 #if !TENSOR_COPY
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
-  unsigned q_held[kK][kM][4];
-  Shared::load<BLOCK_M, kThreads>(base, q, q_stride, first_row, lq);
+  Shared::load_after<BLOCK_M, kThreads>(wait, base, q, q_stride, first_row, lq);
   commit_copies();
+  const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
+  unsigned q_held[kK][kM][4];
   if constexpr (kQPlace == QPlace::overlay) {
     wait_copies<0>();
     __syncthreads();
 #pragma unroll
-    for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
+    for (int step = 0; step < kK; ++step) load_q(q_held[step], q_address(base, step, warp_row, lane));
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
   copies.begin_first();
+  Element* lane_o =
+      o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
+  unsigned q_at[kK];
+#pragma unroll
+  for (int step = 0; step < kK; ++step) q_at[step] = q_address(base, step, warp_row, lane);
+  // Where shapes are long that saves nothing, and registers are dear.
+  if constexpr (TENSOR_COPY && kQPlace == QPlace::in_registers) {
+    unsigned all = 0;
+#pragma unroll
+    for (int step = 0; step < kK; ++step) all |= q_at[step];
+    compute_here(lane_o, all);
+  }
   if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
     wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
     __syncthreads();
   }
   if constexpr (kQPlace == QPlace::in_registers) {
 #pragma unroll
-    for (int step = 0; step < kK; ++step) load_q(q_held[step], base, step, warp_row, lane);
+    for (int step = 0; step < kK; ++step) load_q(q_held[step], q_at[step]);
   }
 
   WarpState state;
   clear(state);
-  Element* lane_o =
-      o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
-  // Taken for a new value, so that it is computed here, where copies are waited for anyway. Where
-  // shapes are long that saves nothing, and two registers are dear.
-  if constexpr (TENSOR_COPY) asm volatile("" : "+l"(lane_o));
 
   const int thread_row = first_row + warp_row + lane / 4;
   // Of this warp's keys from first_key on.
@@ -199,6 +211,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
     copies.end_v(tile, lane);
   };
+  float row_sums[kM][2] = {};
   // RESCALE by_sum: the maxima of the first keys stand for those of all, unless those are known.
   const auto process_tile_by_sum = [&](int tile, auto kind) {
     const int first_key = copies.first_key(tile) + warp_key;
@@ -233,6 +246,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.begin_k(tile + STAGES);
     multiply_p_v<(K_PARTS - 1) * kEarlySteps>(state, scores, row_offsets, how.factor,
                                               copies.v_at(tile), warp_key, lane);
+    // Needed after the last tile only, but here they stand beside its last products. Tiles that have
+    // parts are large.
+    if constexpr (K_PARTS > 1) {
+      copy(row_sums, state.sum);
+      sum_over_quads(row_sums);
+    }
     copies.end_v(tile, lane);
   };
   const auto process_tiles = [&](const auto& process_tile) {
@@ -276,25 +295,27 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     // Where a sum has outgrown its room a second pass finds the maxima, and a third is the first
     // one again: so there is one copy of what takes the most code.
 #pragma unroll 1
-    for (int pass = 0;; ++pass) {
-      if (pass == 1) {
-        process_tiles(find_maxima);
-        __syncthreads();
-      } else {
-        process_tiles(process_tile_by_sum);
-        const bool grown = outgrown(state);
-        sum_over_quads(state);
-        if constexpr (kJoinPlace == JoinPlace::own)
-          leave_state(state, exchange, warp_m, warp_n, lane);
-        if (!__syncthreads_or(grown) || pass == 2) break;
-        clear(state);
-      }
+    for (bool found = false;; found = true) {
+      process_tiles(process_tile_by_sum);
+      const bool grown = outgrown(state);
+      if constexpr (K_PARTS > 1)
+        copy(state.sum, row_sums);
+      else
+        sum_over_quads(state.sum);
+      if constexpr (kJoinPlace == JoinPlace::own)
+        leave_state(state, exchange, warp_m, warp_n, lane);
+      if (!__syncthreads_or(grown) || found) break;
+      clear(state);
+      copies.restart();
+      copies.begin_first();
+      process_tiles(find_maxima);
+      __syncthreads();
       copies.restart();
       copies.begin_first();
     }
   } else {
     process_tiles(process_tile);
-    sum_over_quads(state);
+    sum_over_quads(state.sum);
     if constexpr (WARPS_N > 1 && kJoinPlace == JoinPlace::over_kv) __syncthreads();
   }
 

@@ -29,18 +29,6 @@ struct OwnColumns {
   static constexpr __device__ bool has(int d) { return d >= kFirst && d < kEnd; }
 };
 
-// Sums of whole rows from those of a quad's lanes. Of all rows at a time: one after the other they
-// would wait for each other's shuffles. They stand where the last products are still under way.
-__device__ __forceinline__ void sum_over_quads(WarpState& state) {
-#pragma unroll
-  for (int distance = 1; distance < 4; distance *= 2)
-#pragma unroll
-    for (int i = 0; i < kM; ++i)
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        state.sum[i][h] += __shfl_xor_sync(0xffffffffu, state.sum[i][h], distance);
-}
-
 // What a lane of a warp leaves in `exchange` for the others that share its rows, 32 lanes apart.
 __device__ __forceinline__ float4* quads_of(float4* exchange, int warp_m, int warp_n, int lane) {
   constexpr int kQuads = kM * (1 + kD);

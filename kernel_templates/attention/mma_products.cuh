@@ -5,11 +5,13 @@
 #include "mma_softmax.cuh"
 #include "mma_warp.cuh"
 
-__device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned q_tile, int step,
-                                       int warp_row, int lane) {
-  const unsigned first = q_tile + Shared::offset(warp_row + lane % 16, step * 2 + lane / 16);
+// Where this lane's part of a warp's first fragment of Q lies, of step `step`.
+__device__ __forceinline__ unsigned q_address(unsigned q_tile, int step, int warp_row, int lane) {
+  return q_tile + Shared::offset(warp_row + lane % 16, step * 2 + lane / 16);
+}
+__device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned address) {
 #pragma unroll
-  for (int i = 0; i < kM; ++i) ldmatrix_x4(fragments[i], first + i * 16 * Shared::kPitch);
+  for (int i = 0; i < kM; ++i) ldmatrix_x4(fragments[i], address + i * 16 * Shared::kPitch);
 }
 
 // Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
@@ -32,7 +34,7 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
 #pragma unroll
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
-      if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+      if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_address(q_tile, step, warp_row, lane));
       const unsigned first_k = k_tile + key_offset(key, step * 2 + lane / 8 % 2);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
@@ -62,7 +64,7 @@ __device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
 #pragma unroll
   for (int step = 0; step < kK; ++step) {
     unsigned q_read[kM][4], k[4];
-    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_tile, step, warp_row, lane);
+    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_address(q_tile, step, warp_row, lane));
     const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
     ldmatrix_x4(k,
                 k_tile + key_offset(key + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));

@@ -70,6 +70,18 @@ __device__ __forceinline__ void max_over_quads(float (&largest)[kM][2]) {
         largest[i][h] = fmaxf(largest[i][h], __shfl_xor_sync(0xffffffffu, largest[i][h], distance));
 }
 
+// Sums of whole rows from those of a quad's lanes. Of all rows at a time: one after the other they
+// would wait for each other's shuffles.
+__device__ __forceinline__ void sum_over_quads(float (&sum)[kM][2]) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2)
+#pragma unroll
+    for (int i = 0; i < kM; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        sum[i][h] += __shfl_xor_sync(0xffffffffu, sum[i][h], distance);
+}
+
 // What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum:
 // (-inf) - (-inf) would be NaN.
 __device__ __forceinline__ void scale_row_offsets(float (&row_offsets)[kM][2],

@@ -25,3 +25,17 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
 }
 
 __device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
+
+// Has addresses computed here, in front of a wait or barrier that follows: ptxas puts off what is
+// needed behind one, but not across a branch. Never taken, as no address is negative: a loop, since
+// a predicate would do for less.
+template <typename... Address>
+__device__ __forceinline__ void compute_here(const Address&... addresses) {
+  const auto is_negative = [](auto address) {
+    if constexpr (sizeof(address) == 8)
+      return reinterpret_cast<long long>(address) < 0;
+    else
+      return static_cast<int>(address) < 0;
+  };
+  while ((is_negative(addresses) || ...)) asm volatile("nanosleep.u32 0;");
+}

@@ -27,18 +27,29 @@ struct SharedTile {
 
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
   // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
-  // of a warp; they commit afterwards.
-  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
-  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
-                                              int first, int end, unsigned thread = threadIdx.x) {
+  // of a warp; they commit afterwards. `wait(from, to)`, with the thread's first addresses, returns
+  // once `global` may be read.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, typename Wait>
+  __device__ __forceinline__ static void load_after(const Wait& wait, unsigned shared,
+                                                    const Element* global, int stride, int first,
+                                                    int end, unsigned thread = threadIdx.x) {
     const Share<kThreads> share(thread);
     const Element* const source = share.start(global, stride, first);
     const int there = end - first - share.row;
+    wait(source, shared + share.offset(0));
     share.template for_each_row<kRows>([&](int step) {
       // Where the row does not exist nothing is read from its address.
       copy_16_async<kHint>(shared + share.offset(step),
                            source + static_cast<long long>(step) * stride, step < there);
     });
+  }
+
+  // The same of what may be read.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
+  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
+                                              int first, int end, unsigned thread = threadIdx.x) {
+    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride, first,
+                                       end, thread);
   }
 
   // Stores kRows rows, but those from `end` on.
