@@ -142,12 +142,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   copies.begin_first();
   Element* lane_o =
       o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
+  // The keys that all rows of the block see.
+  const int first_of_seen = mask.first_key(first_row + BLOCK_M - 1);
+  const int end_of_seen =
+      Mask::kLimitsLast ? max(min(lk, first_row + mask.last_shift + 1), 0) : lk;
   unsigned q_at[kK];
 #pragma unroll
   for (int step = 0; step < kK; ++step) q_at[step] = q_address(base, step, warp_row, lane);
   // Where shapes are long that saves nothing, and registers are dear.
   if constexpr (TENSOR_COPY && kQPlace == QPlace::in_registers) {
-    unsigned all = 0;
+    unsigned all = end_of_seen;
 #pragma unroll
     for (int step = 0; step < kK; ++step) all |= q_at[step];
     compute_here(lane_o, all);
@@ -258,10 +262,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int tile = first_tile; tile < end_tile; ++tile) {
       if constexpr (kMaskedApart) {
         const int key = copies.first_key(tile);
-        const bool past_end = key + BLOCK_N > lk;
-        const bool past_last = Mask::kLimitsLast && key + BLOCK_N - 1 > first_row + mask.last_shift;
-        const bool before_first = WINDOW_LEFT && key < mask.first_key(first_row + BLOCK_M - 1);
-        if (past_end || past_last || before_first) {
+        if (key + BLOCK_N > end_of_seen || (WINDOW_LEFT && key < first_of_seen)) {
           process_tile(tile, MaskedTile());
         } else {
           process_tile(tile, WholeTile());
