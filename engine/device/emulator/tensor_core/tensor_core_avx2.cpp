@@ -55,7 +55,7 @@ struct Sums {
   __m256i sign;       // all ones where negative
   __m256i magnitude;  // unsigned
   __m256i exponent;   // within the fast range
-  __m256i c_only;     // all ones where every product is zero
+  __m256i c_only;     // all ones where the sum is c: all products are zero, or c is infinite
   __m256i slow;       // not zero where an output is out of the range this file is made for
 };
 
@@ -104,9 +104,15 @@ Sums add_terms(const Operands& operands, int row, int first, __m256i largest, __
   }
 
   Sums sums;
-  sums.c_only = _mm256_cmpgt_epi32(_mm256_set1_epi32(kNoProduct), largest);
+  const __m256i infinite = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(0x7FFFFFFF)),
+                                              _mm256_set1_epi32(0x7F800000));
+  const __m256i high_products = _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast));
+  sums.c_only = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kNoProduct), largest),
+                                _mm256_andnot_si256(high_products, infinite));
   largest = _mm256_max_epi32(largest, c_ranks);
-  const __m256i high = _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast));
+  const __m256i high =
+      _mm256_andnot_si256(_mm256_andnot_si256(high_products, infinite),
+                          _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast)));
   const __m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(kLowestFast), largest);
   sums.slow = _mm256_or_si256(high, _mm256_andnot_si256(sums.c_only, low));
   sums.exponent = _mm256_max_epi32(largest, _mm256_set1_epi32(kLowestFast));
@@ -149,7 +155,7 @@ __m256i with_sign(__m256 magnitude, const Sums& sums) {
   return _mm256_or_si256(_mm256_castps_si256(magnitude), _mm256_slli_epi32(sums.sign, 31));
 }
 
-// Where all products are zero the sum is c itself, as far as its bits are kept; a zero is +0.
+// Where the sum is c itself: as far as its bits are kept, and a zero is +0.
 template <class P>
 __m256i or_c(__m256i result, __m256i c, const Sums& sums) {
   if constexpr (P::kCleared != 0) c = _mm256_andnot_si256(_mm256_set1_epi32(P::kCleared), c);

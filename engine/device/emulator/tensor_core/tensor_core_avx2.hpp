@@ -9,8 +9,8 @@ bool avx2_available();
 
 // The same as mma_reference for each of `tiles` products (see mma_m16), bit for bit, for a
 // processor with AVX2; not for instructions that are two of f16. Rows whose operands leave the
-// range it is made for (infinities, NaN, c of 2^101 and more, all terms below 2^-90) are computed
-// by mma_reference_row; returns how many rows those were.
+// range it is made for (infinite products, NaN, finite c of 2^101 and more, all terms below 2^-90)
+// are computed by mma_reference_row; returns how many rows those were.
 int mma_avx2(const MmaKind& kind, int tiles, const Fragments& fragments);
 
 // Its part for s8 and u8.
