@@ -34,9 +34,9 @@
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
 // pass); EARLY_P: with by_sum and K_PARTS, this many quarters of a part's probabilities are
-// computed beside the products of the next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that
-// share rows leave their sums for each other: in a place of its own they need not wait until all
-// have done with K and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// computed beside the products of the next one, and the others beside P V; JOIN_PLACE (over_kv,
+// own): where warps that share rows leave their sums for each other: in a place of its own they
+// need not wait until all have done with K and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -136,7 +136,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     wait_copies<0>();
     __syncthreads();
 #pragma unroll
-    for (int step = 0; step < kK; ++step) load_q(q_held[step], q_address(base, step, warp_row, lane));
+    for (int step = 0; step < kK; ++step)
+      load_q(q_held[step], q_address(base, step, warp_row, lane));
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
   copies.begin_first();
@@ -250,8 +251,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     copies.begin_k(tile + STAGES);
     multiply_p_v<(K_PARTS - 1) * kEarlySteps>(state, scores, row_offsets, how.factor,
                                               copies.v_at(tile), warp_key, lane);
-    // Needed after the last tile only, but here they stand beside its last products. Tiles that have
-    // parts are large.
+    // Needed after the last tile only, but here they stand beside its last products. Tiles that
+    // have parts are large.
     if constexpr (K_PARTS > 1) {
       copy(row_sums, state.sum);
       sum_over_quads(row_sums);

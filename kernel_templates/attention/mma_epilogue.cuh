@@ -74,7 +74,8 @@ __device__ __forceinline__ void take_states(WarpState& state, float4* exchange, 
       for (int n = 0; n < WARPS_N; ++n)
 #pragma unroll
         for (int d = Own::kFirst; d < Own::kEnd; ++d)
-          if (n != kMine) parts[n][d - Own::kFirst] = quads_of(exchange, warp_m, n, lane)[32 * (kM + i * kD + d)];
+          if (n != kMine)
+            parts[n][d - Own::kFirst] = quads_of(exchange, warp_m, n, lane)[32 * (kM + i * kD + d)];
       states[kMine] = {state.maximum[i][0], state.sum[i][0], state.maximum[i][1], state.sum[i][1]};
       float weights[WARPS_N][2];
 #pragma unroll

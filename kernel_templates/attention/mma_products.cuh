@@ -34,7 +34,8 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
 #pragma unroll
     for (int step = 0; step < kK; ++step) {
       unsigned q_read[kM][4];
-      if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_address(q_tile, step, warp_row, lane));
+      if constexpr (kQPlace == QPlace::in_shared)
+        load_q(q_read, q_address(q_tile, step, warp_row, lane));
       const unsigned first_k = k_tile + key_offset(key, step * 2 + lane / 8 % 2);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
@@ -64,7 +65,8 @@ __device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
 #pragma unroll
   for (int step = 0; step < kK; ++step) {
     unsigned q_read[kM][4], k[4];
-    if constexpr (kQPlace == QPlace::in_shared) load_q(q_read, q_address(q_tile, step, warp_row, lane));
+    if constexpr (kQPlace == QPlace::in_shared)
+      load_q(q_read, q_address(q_tile, step, warp_row, lane));
     const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
     ldmatrix_x4(k,
                 k_tile + key_offset(key + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));

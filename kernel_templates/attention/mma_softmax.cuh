@@ -78,8 +78,7 @@ __device__ __forceinline__ void sum_over_quads(float (&sum)[kM][2]) {
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll
-      for (int h = 0; h < 2; ++h)
-        sum[i][h] += __shfl_xor_sync(0xffffffffu, sum[i][h], distance);
+      for (int h = 0; h < 2; ++h) sum[i][h] += __shfl_xor_sync(0xffffffffu, sum[i][h], distance);
 }
 
 // What `probabilities` subtracts. While a row has seen no key, 0 stands in for its maximum:
@@ -167,6 +166,7 @@ __device__ __forceinline__ void probabilities(float (&scores)[kM][kN][4], WarpSt
       }
 #pragma unroll
       for (int h = 0; h < 2; ++h)
-        state.sum[i][h] += (p[j][2 * h] + p[j][2 * h + 1]) + (p[j + 1][2 * h] + p[j + 1][2 * h + 1]);
+        state.sum[i][h] +=
+            (p[j][2 * h] + p[j][2 * h + 1]) + (p[j + 1][2 * h] + p[j + 1][2 * h + 1]);
     }
 }

@@ -26,16 +26,16 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
 
 __device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
 
-// Has addresses computed here, in front of a wait or barrier that follows: ptxas puts off what is
-// needed behind one, but not across a branch. Never taken, as no address is negative: a loop, since
-// a predicate would do for less.
-template <typename... Address>
-__device__ __forceinline__ void compute_here(const Address&... addresses) {
-  const auto is_negative = [](auto address) {
-    if constexpr (sizeof(address) == 8)
-      return reinterpret_cast<long long>(address) < 0;
+// Has these pointers and words computed here, in front of a wait or barrier that follows: ptxas
+// puts off what is needed behind one, but not across a branch. None of them may be negative, so
+// that it is never taken. A loop, as a predicate would do for less.
+template <typename... Value>
+__device__ __forceinline__ void compute_here(const Value&... values) {
+  const auto is_negative = [](auto value) {
+    if constexpr (sizeof(value) == 8)
+      return reinterpret_cast<long long>(value) < 0;
     else
-      return static_cast<int>(address) < 0;
+      return static_cast<int>(value) < 0;
   };
-  while ((is_negative(addresses) || ...)) asm volatile("nanosleep.u32 0;");
+  while ((is_negative(values) || ...)) asm volatile("nanosleep.u32 0;");
 }

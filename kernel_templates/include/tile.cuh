@@ -48,8 +48,8 @@ struct SharedTile {
   template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end, unsigned thread = threadIdx.x) {
-    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride, first,
-                                       end, thread);
+    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride,
+                                       first, end, thread);
   }
 
   // Stores kRows rows, but those from `end` on.
