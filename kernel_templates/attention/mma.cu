@@ -143,16 +143,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   copies.begin_first();
   Element* lane_o =
       o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
-  // The keys that all rows of the block see.
-  const int first_of_seen = mask.first_key(first_row + BLOCK_M - 1);
-  const int end_of_seen =
-      Mask::kLimitsLast ? max(min(lk, first_row + mask.last_shift + 1), 0) : lk;
+  // Tiles of keys that all rows of the block see, as far as they exist.
+  const int first_whole_tile = (mask.first_key(first_row + BLOCK_M - 1) + BLOCK_N - 1) / BLOCK_N;
+  const int end_whole_tile = mask.end_key(first_row) / BLOCK_N;
   unsigned q_at[kK];
 #pragma unroll
   for (int step = 0; step < kK; ++step) q_at[step] = q_address(base, step, warp_row, lane);
   // Where shapes are long that saves nothing, and registers are dear.
   if constexpr (TENSOR_COPY && kQPlace == QPlace::in_registers) {
-    unsigned all = end_of_seen;
+    unsigned all = end_whole_tile | end_tile;
 #pragma unroll
     for (int step = 0; step < kK; ++step) all |= q_at[step];
     compute_here(lane_o, all);
@@ -262,8 +261,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const auto process_tiles = [&](const auto& process_tile) {
     for (int tile = first_tile; tile < end_tile; ++tile) {
       if constexpr (kMaskedApart) {
-        const int key = copies.first_key(tile);
-        if (key + BLOCK_N > end_of_seen || (WINDOW_LEFT && key < first_of_seen)) {
+        const int key_tile = copies.first_key(tile) / BLOCK_N;
+        if (key_tile >= end_whole_tile || (WINDOW_LEFT && key_tile < first_whole_tile)) {
           process_tile(tile, MaskedTile());
         } else {
           process_tile(tile, WholeTile());
