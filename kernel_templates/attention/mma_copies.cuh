@@ -36,7 +36,7 @@ constexpr int kKEmpty = kVFull + 8 * STAGES;
 constexpr int kVEmpty = kKEmpty + 8 * STAGES;
 constexpr int kFullBarriers = STAGES * (K_PARTS + 1);
 constexpr int kBarriers = kFullBarriers + 2 * STAGES;
-static_assert(kKFull + 8 * kBarriers <= kJoinStart, "the barriers of up to 8 parts of K fit");
+static_assert(kKFull + 8 * kBarriers <= kJoinStart, "the barriers of up to 4 parts of K fit");
 
 // By the copy engine, which one thread asks. A tile of K comes in K_PARTS parts with a barrier
 // each, so that products begin before the whole of it is there; a part has keys of every warp.

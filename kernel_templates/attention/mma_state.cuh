@@ -38,7 +38,7 @@ constexpr int kKStart = kQPlace == QPlace::overlay ? 0 : kQBytes;
 constexpr int kVStart = kKStart + STAGES * kTileBytes;
 // Behind the rings lie the barriers of TENSOR_COPY (mma_copies.cuh), then what JOIN_PLACE may have.
 constexpr int kBarriersStart = kVStart + STAGES * kTileBytes;
-constexpr int kJoinStart = kBarriersStart + (TENSOR_COPY ? 96 * STAGES : 0);
+constexpr int kJoinStart = kBarriersStart + (TENSOR_COPY ? 64 * STAGES : 0);
 
 __device__ __forceinline__ void clear(WarpState& state) {
 #pragma unroll

@@ -91,7 +91,6 @@ KINDS = {
                                                        "--db", "new.db", "--device", "emulator:./" + name]]),
     "ptx": ("ptx", PTX, [lambda place, name: ["emulate", name, "--kernel", "k", "--grid", "1", "--block", "32", "--device", "l4"]]),
 }
-TEXTS = {"space", "t1", "export", "profile", "ptx"}
 JSONS = {"t1", "table", "baseline", "ablation", "rivals", "portfolio"}
 
 
@@ -160,11 +159,6 @@ FORMS = {
     "UTF-16": Kept("space: scale\n".encode("utf-16")),
     "escapes": Kept((ESCAPES * 20 + "\n").encode()),
 }
-NO_SUCH = {"array": {"empty"}}
-
-
-def quoted(value, text):
-    return json.dumps(value).encode() if text else value
 
 
 def deep(depth, inner=b"1"):
@@ -172,7 +166,7 @@ def deep(depth, inner=b"1"):
 
 
 def files():
-    """name -> (kind, file, exit codes or None for the usual)."""
+    """All of them: a name, the kind, the file, and the command that reads it."""
     for kind, (_, good, commands) in KINDS.items():
         for form, file in FORMS.items():
             for i, command in enumerate(commands if kind != "database" else commands[:1] + commands[8:9]):

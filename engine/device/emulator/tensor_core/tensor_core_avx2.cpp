@@ -107,12 +107,12 @@ Sums add_terms(const Operands& operands, int row, int first, __m256i largest, __
   const __m256i infinite = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(0x7FFFFFFF)),
                                               _mm256_set1_epi32(0x7F800000));
   const __m256i high_products = _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast));
-  sums.c_only = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kNoProduct), largest),
-                                _mm256_andnot_si256(high_products, infinite));
+  const __m256i stays_infinite = _mm256_andnot_si256(high_products, infinite);
+  sums.c_only =
+      _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kNoProduct), largest), stays_infinite);
   largest = _mm256_max_epi32(largest, c_ranks);
-  const __m256i high =
-      _mm256_andnot_si256(_mm256_andnot_si256(high_products, infinite),
-                          _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast)));
+  const __m256i high = _mm256_andnot_si256(
+      stays_infinite, _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighestFast)));
   const __m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(kLowestFast), largest);
   sums.slow = _mm256_or_si256(high, _mm256_andnot_si256(sums.c_only, low));
   sums.exponent = _mm256_max_epi32(largest, _mm256_set1_epi32(kLowestFast));
