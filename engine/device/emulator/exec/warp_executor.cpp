@@ -245,6 +245,7 @@ void WarpExecutor::control(Warp& warp, std::size_t chosen, const Op& op) {
       return;
     case Kind::exit:
       if (sanitizer_ != nullptr && !sanitizer_->exit(warp, op, path.mask)) return;
+      if (warp.live == path.mask && !leaves_its_warpgroup(warp, op)) return;
       exit_lanes(warp, chosen);
       return;
     default:
@@ -357,6 +358,12 @@ void WarpExecutor::branch_indexed(Warp& warp, std::size_t chosen, const Op& op) 
 
 void WarpExecutor::return_lanes(Warp& warp, std::size_t chosen, const Op& op) {
   scatter(warp, chosen, std::span(slot(warp, op.r[0]), kWarpSize));
+}
+
+bool WarpExecutor::leaves_its_warpgroup(const Warp& warp, const Op& op) {
+  const std::string wrong = cta_.warpgroup(warp).exit(warp.index % kWarpsAGroup);
+  if (!wrong.empty()) cta_.report(DiagnosticKind::sync, warp, op, 0, wrong);
+  return wrong.empty();
 }
 
 void WarpExecutor::exit_lanes(Warp& warp, std::size_t chosen) {

@@ -37,6 +37,8 @@ class WarpExecutor {
   void branch_indexed(Warp& warp, std::size_t chosen, const Op& op);
   void return_lanes(Warp& warp, std::size_t chosen, const Op& op);
   void scatter(Warp& warp, std::size_t chosen, std::span<const std::uint32_t> targets);
+  // False, and reported: the warpgroup has executed a wgmma that this warp has not.
+  bool leaves_its_warpgroup(const Warp& warp, const Op& op);
   void exit_lanes(Warp& warp, std::size_t chosen);
 
   Cta& cta_;

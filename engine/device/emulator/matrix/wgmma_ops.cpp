@@ -15,7 +15,6 @@ using Words = std::array<std::uint32_t, kWarpSize>;
 constexpr std::uint32_t kChunkBytes = 16;
 constexpr std::uint32_t kChunksARow = 2;  // k takes 32 bytes, whatever the elements
 constexpr std::uint32_t kRowsAWarp = 16;
-constexpr std::uint32_t kWarpsAGroup = 4;
 constexpr std::uint32_t kKOfHalves = 16;
 constexpr int kMostTiles = 32;
 
@@ -212,6 +211,12 @@ void run_wgmma(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     told = &completion;
   }
   if (!admit(warp, op, side_b(form, operation.b), told)) return;
+  const std::string wrong =
+      warp.cta->warpgroup(warp).issue(warp.index % kWarpsAGroup, {&op, operation.b});
+  if (!wrong.empty()) {
+    warp.cta->report(DiagnosticKind::sync, warp, op, 0, wrong);
+    return;
+  }
   if (form.a_in_registers) {
     for (std::size_t i = 0; i < 4; ++i) {
       std::copy_n(slot(lanes, op.r[i]), kWarpSize, operation.registers[i].begin());

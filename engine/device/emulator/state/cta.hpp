@@ -12,6 +12,7 @@
 #include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/state/global_memory.hpp"
 #include "engine/device/emulator/state/polls.hpp"
+#include "engine/device/emulator/state/warpgroup.hpp"
 #include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
@@ -148,6 +149,7 @@ class Cta {
   bool take_registers(Warp& warp, std::uint32_t count);
   // It has exited: its registers go back.
   void give_registers(Warp& warp);
+  Warpgroup& warpgroup(const Warp& warp) { return warpgroups_[warp.index / kWarpsAGroup]; }
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
   std::uint64_t executed() const { return executed_; }
@@ -170,6 +172,7 @@ class Cta {
   Dim3 block_index_;
   std::uint32_t free_registers_ = 0;  // of a thread of some warp
   std::vector<Warp> warps_;
+  std::vector<Warpgroup> warpgroups_;
   std::vector<std::uint32_t> registers_;
   std::size_t register_words_ = 0;  // a warp
   std::uint32_t* constants_ = nullptr;

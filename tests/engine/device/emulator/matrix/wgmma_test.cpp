@@ -356,6 +356,26 @@ TEST_CASE("a tile that is written while a wgmma may read it is a race") {
   CHECK(outcome.starts_with("race: "));
 }
 
+TEST_CASE("all warps of a warpgroup execute the same wgmma") {
+  const std::string fence = "wgmma.fence.sync.aligned;";
+  const std::string first_warp = ".reg .pred %first;\nsetp.lt.u32 %first, %r1, 32;\n";
+  const std::string last_warp = ".reg .pred %last;\nsetp.ge.u32 %last, %r1, 96;\n";
+  const auto refused = [](const std::string& outcome, const std::string& reason) {
+    INFO(outcome);
+    CHECK(outcome.starts_with("sync: "));
+    CHECK(outcome.find(reason) != std::string::npos);
+  };
+  refused(spoiled("wgmma.mma_async", last_warp + "@!%last wgmma.mma_async"),
+          "another warp of its warpgroup executes the wgmma at line");
+  refused(spoiled(fence, last_warp + "@%last exit;\n" + fence),
+          "another warp of its warpgroup has exited without it");
+  refused(spoiled(fence, first_warp + "@%first exit;\n" + fence),
+          "exits without the wgmma at line");
+  refused(spoiled(fence, last_warp + "@%last add.u64 %rd8, %rd8, 1;\n" + fence),
+          "its matrix descriptor is not that of the other warps");
+  CHECK(spoiled(fence, first_warp + last_warp + fence) == "");
+}
+
 TEST_CASE("wgmma in the wrong is named") {
   CHECK(spoiled("or.b64 %rd8, %rd8, ", "or.b64 %rd8, %rd8, 16383;\nor.b64 %rd8, %rd8, ")
             .starts_with("out_of_bounds: "));
