@@ -5,10 +5,10 @@
 // always: with every tile; voted: only where the maximum of a row of this warp has moved;
 // threshold: only where one exceeds its offset by more than kGrowth, and until then the offset
 // stays behind;
-// by_sum: the first keys' maximum stays, and none is looked for. Probabilities are computed with the
-// offset there is, and their sums tell: only where a thread's sum passes kLargestSum are the maxima
-// found, and then the probabilities anew, of the tile (wgmma.cu) or of the whole block (mma.cu).
-// That leaves out an instruction a score, and the exponentials wait for no maximum.
+// by_sum: the first keys' maximum stays, and none is looked for. Probabilities are computed with
+// the offset there is, and their sums tell: only where a thread's sum passes kLargestSum are the
+// maxima found, and then the probabilities anew, of the tile (wgmma.cu) or of the whole block
+// (mma.cu). That leaves out an instruction a score, and the exponentials wait for no maximum.
 enum class Rescale { always, voted, threshold, by_sum };
 constexpr Rescale kRescale = Rescale::RESCALE;
 
@@ -16,5 +16,9 @@ constexpr Rescale kRescale = Rescale::RESCALE;
 // precision. In e4m3 they begin at 2^6 (wgmma_softmax.cuh), and 2^8.8 is below its 448.
 constexpr float kGrowth = DTYPE_E4M3 ? 2.8f : 8.0f;
 
-// No probability is larger than a sum that has it, and 2^14 is below fp16's 65504.
-constexpr float kLargestSum = 16384.0f;
+// No probability is larger than a sum that has it: 2^14 is below fp16's 65504, e4m3 ends at 448.
+constexpr float kLargestSum = DTYPE_E4M3 ? 448.0f : 16384.0f;
+
+// by_sum in e4m3: a new offset brings the sums of a row's threads in a tile down to this, so that
+// the next ones have room.
+constexpr float kFreshSum = 64.0f;

@@ -33,7 +33,7 @@
 //             products;
 //   RESCALE   always; voted: only if a row's offset moved in this warp; threshold: the offset moves
 //             only when the maximum has grown by 2^kGrowth; by_sum: no maximum is looked for until the
-//             sum of a tile's probabilities asks for one (rescale.cuh);
+//             sum of a tile's probabilities asks for one (rescale.cuh; wgmma_probabilities.cuh);
 //   EXP_POLYNOMIAL  eighths of the exponentials that are computed on the multiply-add units;
 //   HEAD_GROUP, PERSISTENT, PACK_HEADS  wgmma_tile_scheduler.cuh;
 //   CLUSTER   2: two blocks share K and V, each loading half of them for both;

@@ -6,7 +6,7 @@
 #include "tensor_copy.cuh"
 #include "wgmma_combine_splits.cuh"
 #include "wgmma_epilogue.cuh"
-#include "wgmma_products.cuh"
+#include "wgmma_probabilities.cuh"
 #include "wgmma_scales.cuh"
 #include "wgmma_shared.cuh"
 #include "wgmma_softmax.cuh"
@@ -15,17 +15,9 @@
 #include "wgmma_work_tile.cuh"
 
 // One warpgroup of consumers.
-class Consumer : Products {
+class Consumer : Probabilities {
  public:
-  __device__ __forceinline__ Consumer(unsigned base, int group, int lane, const Scores& how,
-                                      int rows, const Mask& mask, const Scales& scales,
-                                      const Features& features)
-      : Products(base, group, lane),
-        how_(how),
-        rows_(rows),
-        mask_(mask),
-        scales_(scales),
-        features_(features) {}
+  using Probabilities::Probabilities;
 
   __device__ __forceinline__ void run(TileScheduler scheduler, const TensorMap& o_map) {
     if (PING_PONG && group_ == CONSUMERS - 1)
@@ -70,53 +62,6 @@ class Consumer : Products {
       }
       __syncwarp();  // one lane gives Q's place back
     }
-  }
-
-  // This thread's first row of `work`; its other one is 8 further on.
-  __device__ __forceinline__ int own_row(const WorkTile& work) const {
-    return work.first_row + warp() * 16 + lane_ / 4;
-  }
-
-  // Asks early for what tile j's scores and values are multiplied by.
-  __device__ __forceinline__ void fetch_scales(ConsumerState& state, const WorkTile& work, int j) {
-    if constexpr (DTYPE_E4M3) {
-      state.k_unit = scales_.of_keys(work, j);
-      state.next_v_unit = unit_with(scales_.of_values(work, j), state.v_unit, state.factors);
-    }
-  }
-  __device__ __forceinline__ Factors factors(const ConsumerState& state) const {
-#if DTYPE_E4M3
-    return state.factors;
-#else
-    return {how_.factor};
-#endif
-  }
-
-  // SOFTCAP, ALIBI and (e4m3) the scales' factors of tile j's products.
-  __device__ __forceinline__ void score_mod_tile(ConsumerState& state, const WorkTile& work,
-                                                 int j) {
-#if DTYPE_E4M3
-    for (int h = 0; h < 2; ++h) state.factors.rows[h] = state.q_unit[h] * state.k_unit;
-#endif
-    if constexpr (Scores::kHasMod) {
-      float slopes[2] = {0.0f, 0.0f};
-      if constexpr (ALIBI) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
-          slopes[h] = features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)] * kLog2E;
-      }
-      apply_score_mod(state.scores, how_, slopes, factors(state), own_row(work), j * BLOCK_N,
-                      lane_);
-#if DTYPE_E4M3
-      for (int h = 0; h < 2; ++h) state.factors.rows[h] = 1.0f;
-#endif
-    }
-  }
-  __device__ __forceinline__ bool needs_mask(const WorkTile& work, int j) const {
-    return j >= work.clean.end || (WINDOW_LEFT && j < work.clean.first);
-  }
-  __device__ __forceinline__ void mask_tile(ConsumerState& state, const WorkTile& work, int j) {
-    apply_mask(state.scores, mask_, own_row(work), j * BLOCK_N, lane_);
   }
 
   // All key tiles of `work`, from the last to the first. `begun`: the first one's probabilities are
@@ -225,54 +170,14 @@ class Consumer : Products {
     finish_p_v(state);
   }
 
-  // Brings the output to the new row offsets and to the unit of the next V tile.
-  __device__ __forceinline__ void rescale_output(ConsumerState& state, float (&shrink)[2]) {
-    if (DTYPE_E4M3 && state.v_unit != state.next_v_unit) {
-      const float change = state.v_unit * reciprocal_approx(state.next_v_unit);
-      state.v_unit = state.next_v_unit;
-      shrink[0] *= change;
-      shrink[1] *= change;
-    }
-    rescale(state.output, shrink);
-  }
-
-  // The registers of the A operand are free again: P V has read them.
-  __device__ __forceinline__ void take_probabilities(ConsumerState& state,
-                                                     const float (&subtract)[2]) {
-    if constexpr (kOverlap == Overlap::ahead_held)
-      pack_steps<0, kSteps>(state.p, state.scores);
-    else
-      exponentiate_and_pack<0, kSteps>(state.p, state.scores, state.rows, subtract, factors(state));
-  }
-
-  // RESCALE by_sum: the steps from kFirst up to kEnd with the offsets there are, or with new ones.
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void take_checked_probabilities(ConsumerState& state) {
-    Rows tile = {{state.rows.offset[0], state.rows.offset[1]}, {0.0f, 0.0f}};
-    const float factor = how_.factor;
-    const float subtract[2] = {tile.offset[0] * factor, tile.offset[1] * factor};
-    exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, tile, subtract, factors(state));
-    if (outgrown(tile.sum)) {
-      if constexpr (kFirst > 0) {  // P V of the parts before is under way
-        wait_products<0>();
-        pin_registers(state.output);
-      }
-      float shrink[2], moved[2];
-      update_row_max<true, kFirst, kEnd>(state.scores, state.rows, shrink, moved, factors(state));
-      rescale(state.output, shrink);
-      exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, moved, factors(state));
-    } else {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) state.rows.sum[h] += tile.sum[h];
-    }
-  }
-
   // The same where a warpgroup's products and softmax alternate. Returns false: nothing is begun.
   __device__ __forceinline__ bool attend(ConsumerState& state, const WorkTile& work,
                                          const TensorMap& o_map) {
     bool pending = false;
     int j = work.seen - 1;
-    for (; j >= work.clean.end; j -= KEY_GROUPS) step<true>(state, pending, work, j);
+    const int by_maximum = max(j - (kTilesByMaximum - 1) * KEY_GROUPS, work.tiles.first);
+    const int plain_from = kSumsOfE4m3 ? min(work.clean.end, by_maximum) : work.clean.end;
+    for (; j >= plain_from; j -= KEY_GROUPS) step<true>(state, pending, work, j);
     for (; j >= work.clean.first; j -= KEY_GROUPS) step<false>(state, pending, work, j);
     for (; WINDOW_LEFT && j >= work.tiles.first; j -= KEY_GROUPS)
       step<true>(state, pending, work, j);
@@ -282,27 +187,33 @@ class Consumer : Products {
     return false;
   }
 
+  // kMasked: some rows do not see all keys, or (by_sum in e4m3) offsets come from maxima.
   // `pending`: P V of the tile before is under way (chained).
   template <bool kMasked>
   __device__ __forceinline__ void step(ConsumerState& state, bool& pending, const WorkTile& work,
                                        int j) {
+    constexpr bool kMayRepeat = kSumsOfE4m3 && !kMasked;  // Q K^T: K stays, and the turn
     float shrink[2], subtract[2];
     fetch_scales(state, work, j);
     wait_k();
     await_turn();
     issue_q_k(state);
     wait_products<0>();
-    end_turn();
+    if constexpr (!kMayRepeat) end_turn();
     pin_registers(state.scores);
-    release_k();
+    if constexpr (!kMayRepeat) release_k();
     if constexpr (kOverlap == Overlap::chained) {
       pin_registers(state.output);
       if (pending) release_v();
       pending = true;
     }
     score_mod_tile(state, work, j);
-    if constexpr (kMasked) mask_tile(state, work, j);
-    if constexpr (kRescale != Rescale::by_sum)
+    if (kMasked && (!kSumsOfE4m3 || needs_mask(work, j))) mask_tile(state, work, j);
+    if constexpr (kMayRepeat)
+      take_probabilities_by_sum(state, work, j);
+    else if constexpr (kSumsOfE4m3)
+      take_probabilities_with_room(state);
+    else if constexpr (kRescale != Rescale::by_sum)
       update_row_max<kMasked>(state.scores, state.rows, shrink, subtract, factors(state));
     part<0>(state, shrink, subtract);
     if constexpr (kOverlap == Overlap::none) finish_p_v(state);
@@ -314,9 +225,9 @@ class Consumer : Products {
     if constexpr (kPart < PV_PARTS) {
       constexpr int kFirst = kSteps * kPart / PV_PARTS;
       constexpr int kEnd = kSteps * (kPart + 1) / PV_PARTS;
-      if constexpr (kRescale == Rescale::by_sum)
+      if constexpr (kRescale == Rescale::by_sum && !kSumsOfE4m3)
         take_checked_probabilities<kFirst, kEnd>(state);
-      else
+      else if constexpr (!kSumsOfE4m3)
         exponentiate_and_pack<kFirst, kEnd>(state.p, state.scores, state.rows, subtract,
                                             factors(state));
       if constexpr (kPart == 0) {
@@ -386,10 +297,4 @@ class Consumer : Products {
     }
     stage_rows(state.output, inverse, staging, warp(), lane_);
   }
-
-  Scores how_;
-  int rows_;
-  Mask mask_;
-  Scales scales_;
-  Features features_;
 };

@@ -8,7 +8,10 @@
 class Pipeline {
  protected:
   __device__ __forceinline__ Pipeline(unsigned base, int group, int lane)
-      : base_(base), group_(group), lane_(lane) {}
+      : base_(base),
+        group_(group),
+        lane_(lane),
+        first_lane_(__shfl_sync(0xffffffffu, lane, lane) == 0) {}
 
   __device__ __forceinline__ int row_group() const { return row_group_of(group_); }
   // Which share of its rows' tiles of keys.
@@ -27,7 +30,7 @@ class Pipeline {
   __device__ __forceinline__ void release(int barrier, bool shared) {
     if (CLUSTER > 1 && shared) {
       if (lane_ < CLUSTER) arrive_in_cluster(base_ + barrier, lane_);
-    } else if (lane_ == 0) {
+    } else if (first_lane_) {
       arrive(base_ + barrier);
     }
   }
@@ -38,7 +41,7 @@ class Pipeline {
     wait_for(base_ + kKFull + 8 * slot(k_at_), k_at_.parity);
   }
   __device__ __forceinline__ void wait_v() {
-    wait_for(base_ + kVFull + 8 * slot(v_at_), v_at_.parity);
+    wait_for(base_ + kVFull + 8 * slot(v_at()), v_at().parity);
   }
   __device__ __forceinline__ void release_q() {
     release(kQEmpty + 8 * q_at_.slot, false);
@@ -46,11 +49,11 @@ class Pipeline {
   }
   __device__ __forceinline__ void release_k() {
     release(kKEmpty + 8 * slot(k_at_), true);
-    k_at_.advance();
+    if constexpr (!kTileByTile) k_at_.advance();
   }
   __device__ __forceinline__ void release_v() {
-    release(kVEmpty + 8 * slot(v_at_), true);
-    v_at_.advance();
+    release(kVEmpty + 8 * slot(v_at()), true);
+    v_at().advance();
   }
 
   __device__ __forceinline__ void await_turn() {
@@ -84,7 +87,18 @@ class Pipeline {
   unsigned base_;
   int group_;
   int lane_;
+  // From a shuffle, or ptxas would read the thread's number again with every tile.
+  bool first_lane_;
   PipelineState<Q_STAGES> q_at_;
   // In this key group's share of the rings.
   PipelineState<STAGES / KEY_GROUPS> k_at_, v_at_;
+
+ private:
+  // Both of a tile are given back before the next tile's are waited for: one place tells both.
+  static constexpr bool kTileByTile = kOverlap == Overlap::none;
+
+ protected:
+  __device__ __forceinline__ PipelineState<STAGES / KEY_GROUPS>& v_at() {
+    return kTileByTile ? k_at_ : v_at_;
+  }
 };

@@ -10,12 +10,12 @@
 // Where its products read: Q, and the first places of the rings of K and V. (A base of its own,
 // before Pipeline: the order decides how ptxas numbers registers.)
 struct Operands {
-  unsigned long long q_, k_, v_;
+  Matrix q_, k_, v_;
 
   __device__ __forceinline__ Operands(unsigned base, int row_group)
-      : q_(matrix_at(base + row_group * 8192, 16, 1024)),
-        k_(matrix_at(base + kK, 16, 1024)),
-        v_(DTYPE_E4M3 ? matrix_at(base + kV, 16, 1024) : matrix_at(base + kV, kKeyPanel, 1024)) {}
+      : q_(moved_by<8192>(matrix_at(base, 16, 1024), row_group)),
+        k_(moved(matrix_at(base, 16, 1024), kK)),
+        v_(moved(matrix_at(base, DTYPE_E4M3 ? 16 : kKeyPanel, 1024), kV)) {}
 };
 
 class Products : Operands, protected Pipeline {
@@ -25,15 +25,15 @@ class Products : Operands, protected Pipeline {
 
   __device__ __forceinline__ void issue_q_k(ConsumerState& state) {
     auto& scores = state.scores;
-    const unsigned long long q = moved(q_, q_at_.slot * kQBytes);
-    const unsigned long long k = moved(k_, slot(k_at_) * kKeyBytes);
+    const Matrix q = moved_by<kQBytes>(q_, q_at_.slot);
+    const Matrix k = moved_by<kKeyBytes>(k_, slot(k_at_));
     pin_registers(scores);
     begin_products();
 #pragma unroll
     for (int step = 0; step < kDepths; ++step) {
       const int panel = step / 4;
       const int along = step % 4 * 32;
-      const unsigned long long b = moved(k, panel * kKeyPanel + along);
+      const Matrix b = moved(k, panel * kKeyPanel + along);
       if constexpr (kQPlace == QPlace::in_registers)
         Wgmma<BLOCK_N>::template from_registers<0>(scores, state.q[step], b, step != 0);
       else
@@ -44,7 +44,7 @@ class Products : Operands, protected Pipeline {
 
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void issue_p_v(ConsumerState& state) {
-    const unsigned long long v = moved(v_, slot(v_at_) * kVBytes);
+    const Matrix v = moved_by<kVBytes>(v_, slot(v_at()));
     pin_registers(state.output);
     begin_products();
 #pragma unroll

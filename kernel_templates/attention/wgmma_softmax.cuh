@@ -18,10 +18,10 @@ constexpr int kSteps = BLOCK_N * kElementBytes / 32;  // steps of P V, 32 bytes 
 constexpr int kFragments = 2 / kElementBytes;  // of 8 columns, whose scores make one register of P
 
 // In e4m3 a probability is taken 2^kGain times, in the row's sum as well, so that the largest is
-// 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for kGrowth comes
-// from there; by_sum would need more than there is.
-constexpr float kGain = !DTYPE_E4M3 ? 0.0f : kRescale == Rescale::threshold ? 6.0f : 8.0f;
-static_assert(!DTYPE_E4M3 || kRescale != Rescale::by_sum, "e4m3 has no room for an old offset");
+// 2^8 of 448, and small ones stay above 2^-6, below which precision is lost. Room for kGrowth, and
+// for a sum that grows, comes from there.
+constexpr bool kOffsetsLag = kRescale == Rescale::threshold || kRescale == Rescale::by_sum;
+constexpr float kGain = !DTYPE_E4M3 ? 0.0f : kOffsetsLag ? 6.0f : 8.0f;
 
 struct Rows {
   // What is subtracted from scores, -inf before the first key: as an exponent of two where scores
@@ -80,6 +80,15 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kScores], Scores
         score = how.modified(score, position, first_key + 8 * i + lane % 4 * 2 + c);
       }
   }
+}
+
+// The power of two that probabilities are multiplied by.
+__device__ __forceinline__ float gain(const Factors& factors) {
+#if DTYPE_E4M3
+  return kGain - factors.smaller;
+#else
+  return 0.0f;
+#endif
 }
 
 // Makes an exponent of two of a row's offset.
@@ -150,9 +159,7 @@ __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], R
     subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
     shrink[h] = exp2_approx(before * factor - subtract[h]);
     rows.sum[h] *= shrink[h];
-#if DTYPE_E4M3
-    subtract[h] += factors.smaller - kGain;
-#endif
+    subtract[h] -= gain(factors);
   }
 }
 
@@ -189,7 +196,7 @@ __device__ __forceinline__ void add_sums(Rows& rows, const float (&sum)[2][2],
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& rows,
                                              const float (&subtract)[2], const Factors& factors) {
-  float sum[2][2] = {};
+  float sum[2][2];
 #pragma unroll
   for (int i = 2 * kFragments * kFirst; i < 2 * kFragments * kEnd; ++i)
 #pragma unroll
@@ -197,7 +204,7 @@ __device__ __forceinline__ void exponentiate(float (&scores)[kScores], Rows& row
       const int h = e / 2;
       const float p = probability(scores[4 * i + e], i, subtract[h], factors.of(h));
       scores[4 * i + e] = p;
-      sum[h][e % 2] += p;
+      sum[h][e % 2] = i == 2 * kFragments * kFirst ? p : sum[h][e % 2] + p;
     }
   add_sums(rows, sum, factors);
 }
@@ -220,7 +227,7 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
                                                       const float (&scores)[kScores], Rows& rows,
                                                       const float (&subtract)[2],
                                                       const Factors& factors) {
-  float sum[2][2] = {};
+  float sum[2][2];
 #pragma unroll
   for (int i = 2 * kFirst; i < 2 * kEnd; ++i)
 #pragma unroll
@@ -232,8 +239,9 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
         const float* const pair = scores + 4 * fragment + 2 * h;
         const float low = probability(pair[0], fragment, subtract[h], factors.of(h));
         const float high = probability(pair[1], fragment, subtract[h], factors.of(h));
-        sum[h][0] += low;
-        sum[h][1] += high;
+        const bool first = i == 2 * kFirst && f == 0;
+        sum[h][0] = first ? low : sum[h][0] + low;
+        sum[h][1] = first ? high : sum[h][1] + high;
         values[2 * f] = low;
         values[2 * f + 1] = high;
       }
@@ -242,10 +250,35 @@ __device__ __forceinline__ void exponentiate_and_pack(unsigned (&p)[kSteps][4],
   add_sums(rows, sum, factors);
 }
 
-// RESCALE by_sum: whether a probability of this warp may have left the room for growth. A row that
-// had seen no key has the sum inf, or NaN where it still sees none.
+// RESCALE by_sum: whether a probability of this thread may have left the room for growth. A row
+// that had seen no key has the sum inf, or NaN where it still sees none.
 __device__ __forceinline__ bool outgrown(const float (&tile_sum)[2]) {
-  return __any_sync(0xffffffffu, !(tile_sum[0] + tile_sum[1] <= kLargestSum));
+  return !(tile_sum[0] + tile_sum[1] <= kLargestSum);
+}
+
+// by_sum in e4m3: the probabilities of a tile, in the place of its scores, with offsets that leave
+// room for more: of each row, the largest of its threads' sums is at most kFreshSum. Offsets grow by
+// whole numbers, so that a row's only large probability stays a power of two, which is not rounded.
+// `shrink` and `subtract` are update_row_max()'s.
+__device__ __forceinline__ void exponentiate_with_room(float (&scores)[kScores], Rows& rows,
+                                                       float (&shrink)[2],
+                                                       const float (&subtract)[2],
+                                                       const Factors& factors) {
+  Rows tile = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+  exponentiate<0, kSteps>(scores, tile, subtract, factors);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float over = fmaxf(quad_max(tile.sum[h]) * (1.0f / kFreshSum), 1.0f);
+    const int up = (__float_as_int(over) - __float_as_int(1.0f) + 0x7fffff) >> 23;
+    const float down = __int_as_float((127 - up) << 23);
+    rows.offset[h] += static_cast<float>(up);
+    rows.sum[h] = (rows.sum[h] + tile.sum[h]) * down;
+    shrink[h] *= down;
+#pragma unroll
+    for (int i = 0; i < kScores / 4; ++i)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) scores[4 * i + 2 * h + c] *= down;
+  }
 }
 
 // The steps from kFirst up to kEnd as A operands.

@@ -75,6 +75,20 @@ __device__ __forceinline__ void sync_numbered(int number, int threads) {
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
+// The same; whether `flag` is set in any of the threads.
+__device__ __forceinline__ bool any_numbered(int number, int threads, bool flag) {
+  int any;
+  asm volatile(
+      "{ .reg .pred of_this, of_any;\n"
+      "setp.ne.s32 of_this, %3, 0;\n"
+      "barrier.red.or.aligned.pred of_any, %1, %2, of_this;\n"
+      "selp.s32 %0, 1, 0, of_any; }"
+      : "=r"(any)
+      : "r"(number), "r"(threads), "r"(static_cast<int>(flag))
+      : "memory");
+  return any != 0;
+}
+
 __device__ __forceinline__ void arrive_numbered(int number, int threads) {
   asm volatile("barrier.arrive.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }

@@ -11,18 +11,32 @@
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Matrix Descriptor Format".
 #pragma once
 
+// A matrix in shared memory, by its descriptor. The low half alone tells where it lies, so that
+// another place is one sum of 32 bits.
+struct Matrix {
+  unsigned low;
+  unsigned high;
+  __device__ __forceinline__ unsigned long long descriptor() const {
+    return static_cast<unsigned long long>(high) << 32 | low;
+  }
+};
+
 // A matrix at `address`; `leading` and `stride` are the bytes between its atoms in the direction of
 // the rows that lie in an atom's 128 bytes, and across it.
-__device__ __forceinline__ unsigned long long matrix_at(unsigned address, unsigned leading,
-                                                        unsigned stride) {
-  constexpr unsigned long long kSwizzle128 = 1ull << 62;
-  return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(leading >> 4) << 16 |
-         static_cast<unsigned long long>(stride >> 4) << 32 | kSwizzle128;
+__device__ __forceinline__ Matrix matrix_at(unsigned address, unsigned leading, unsigned stride) {
+  constexpr unsigned kSwizzle128 = 1u << 30;
+  return {((address & 0x3ffff) >> 4) + (leading >> 4 << 16), stride >> 4 | kSwizzle128};
 }
 
 // The same matrix `bytes` further on.
-__device__ __forceinline__ unsigned long long moved(unsigned long long matrix, unsigned bytes) {
-  return matrix + (bytes >> 4);
+__device__ __forceinline__ Matrix moved(Matrix matrix, unsigned bytes) {
+  return {matrix.low + (bytes >> 4), matrix.high};
+}
+
+// The same matrix `times` kBytes further on.
+template <unsigned kBytes>
+__device__ __forceinline__ Matrix moved_by(Matrix matrix, unsigned times) {
+  return {matrix.low + times * (kBytes >> 4), matrix.high};
 }
 
 // Registers written before are visible to the products that follow.
@@ -48,10 +62,12 @@ __device__ __forceinline__ void pin_registers(float (&values)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
-// Keeps ptxas from hoisting wgmma.wait_group above independent math: it does not move waits across
-// a branch. Never taken (value >= 0).
-__device__ __forceinline__ void fence_by_branch(float value) {
-  if (value < -1.0f) asm volatile("nanosleep.u32 0;" ::: "memory");
+// Keeps ptxas from moving barriers and wgmma.wait_group over independent math, which it does within
+// a block of code but not across a branch. Never taken (value >= 0): a loop, as it would make one
+// instruction with a predicate of anything less.
+template <typename Number>
+__device__ __forceinline__ void fence_by_branch(Number value) {
+  while (value < Number(-1)) asm volatile("nanosleep.u32 0;" ::: "memory");
 }
 
 // Wgmma<kN>::from_shared(sums, a, b, add): sums = a b^T, + sums with add; both have their depth
@@ -120,27 +136,27 @@ struct Wgmma;
 #define WGMMA_SHAPE(n, count, i0, i1, i2, i3, i4, i5, i6)                                          \
   template <>                                                                                      \
   struct Wgmma<n> {                                                                                \
-    __device__ __forceinline__ static void from_shared(float (&sums)[count], unsigned long long a, \
-                                                       unsigned long long b, int add) {            \
+    __device__ __forceinline__ static void from_shared(float (&sums)[count], Matrix a, Matrix b,   \
+                                                       int add) {                                  \
       asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i2                                        \
                    ", 0;\n"                                                                        \
                    "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES "{" WGMMA_NAMES_##count      \
                    "}, %" #i0 ", %" #i1 ", p, 1, 1" WGMMA_NONE_TRANSPOSED ";\n}"                   \
                    : WGMMA_SUMS_##count                                                            \
-                   : "l"(a), "l"(b), "r"(add));                                                    \
+                   : "l"(a.descriptor()), "l"(b.descriptor()), "r"(add));                          \
     }                                                                                              \
     template <int kTransposed>                                                                     \
     __device__ __forceinline__ static void from_registers(float (&sums)[count],                    \
-                                                          const unsigned (&a)[4],                  \
-                                                          unsigned long long b, int add) {         \
+                                                          const unsigned (&a)[4], Matrix b,        \
+                                                          int add) {                               \
       asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #i5                                        \
                    ", 0;\n"                                                                        \
                    "wgmma.mma_async.sync.aligned.m64n" #n WGMMA_TYPES "{" WGMMA_NAMES_##count      \
                    "}, {%" #i0 ", %" #i1 ", %" #i2 ", %" #i3 "}, %" #i4                            \
                    ", p, 1, 1" WGMMA_B_TRANSPOSED(i6) ";\n}"                                       \
                    : WGMMA_SUMS_##count                                                            \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add),                 \
-                     "n"(kTransposed));                                                            \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.descriptor()),              \
+                     "r"(add), "n"(kTransposed));                                                  \
     }                                                                                              \
   };
 

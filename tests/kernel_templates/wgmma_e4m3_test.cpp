@@ -91,9 +91,42 @@ TEST_CASE("wgmma e4m3: V's scales are powers of two apart") {
   refuse("sums of a tile with a smaller scale are left smaller",
          {{"fmaf(all, factors.whole, rows.sum[h])", "rows.sum[h] + all"}});
   refuse("probabilities know nothing of their tile's scale",
-         {{"factors.smaller - kGain", "-kGain"}});
+         {{"kGain - factors.smaller", "kGain"}});
   refuse("a head begins with the unit of the one before",
          {{"state.v_unit = kNoUnit;\n          s", "s"}});
+}
+
+TEST_CASE("wgmma e4m3: sums tell when maxima are wanted") {
+  const test::Replacements by_sum = {{R"("ahead")", R"("none")"},
+                                     {R"("PING_PONG":false)", R"("PING_PONG":true)"},
+                                     {R"("PERSISTENT":true)", R"("PERSISTENT":false)"},
+                                     {R"("always")", R"("by_sum")"}};
+  TaskBench causal =
+      e4m3("B: 1, H: 2, L: 512, D: 64", "v_scales: powers_of_two\n  lse: true\n  causal: true");
+  accept_e4m3(causal, by_sum);
+  refuse_e4m3(causal, "a warp asks for its scores alone", "sync",
+              {{"any_numbered(own_barrier(group_), kWarpgroupThreads, outgrown(tile.sum))",
+                "__any_sync(0xffffffffu, outgrown(tile.sum))"}},
+              by_sum);
+  TaskBench featured = e4m3("B: 1, H: 4, Hkv: 2, Lq: 192, Lk: 512, D: 32",
+                            "causal: true\n  causal_alignment: bottom_right\n  window: [100, -1]\n"
+                            "  softcap: 20.5\n  alibi: true");
+  accept_e4m3(featured, by_sum);
+  TaskBench plain = e4m3("B: 1, H: 2, L: 512, D: 64", "lse: true");
+  accept_e4m3(plain, by_sum);
+  const auto refuse = [&](const char* name, const char* reason, const test::Replacements& fault) {
+    refuse_e4m3(plain, name, reason, fault, by_sum);
+  };
+  refuse("sums that outgrow their room are not looked at", "wrong",
+         {{"kWarpgroupThreads, outgrown(tile.sum))", "kWarpgroupThreads, false)"}});
+  refuse("room for sums beyond the largest number of P", "wrong",
+         {{"DTYPE_E4M3 ? 448.0f", "DTYPE_E4M3 ? 16384.0f"}});
+  refuse("a row's output is not brought to its new offset", "wrong", {{"shrink[h] *= down;", ""}});
+  refuse("K is given back while its scores may be asked for again", "race",
+         {{"    end_turn();\n    if constexpr (PING_PONG) fence_by_branch(j);",
+           "    end_turn();\n    release_k();"},
+          {"rescale_output(state, same);\n    }\n    release_k();",
+           "rescale_output(state, same);\n    }"}});
 }
 
 TEST_CASE("wgmma e4m3: every feature together, heads packed") {
@@ -122,7 +155,7 @@ TEST_CASE("wgmma e4m3: planted faults are refused") {
   refuse_e4m3(place, "probabilities grow out of e4m3 under an old offset", "wrong",
               {{"DTYPE_E4M3 ? 2.8f : 8.0f", "8.0f"}}, {{R"("always")", R"("threshold")"}});
   refuse_e4m3(place, "P without its gain loses what is small", "wrong",
-              {{"factors.smaller - kGain", "factors.smaller"}, {"offset - kGain", "offset"}});
+              {{"kGain - factors.smaller", "-factors.smaller"}, {"offset - kGain", "offset"}});
   refuse_e4m3(place, "V turned over unseen by the products", "race",
               {{"fence_async_proxy();\n      __syncwarp();", "__syncwarp();"}});
   refuse_e4m3(place, "V given on by a lane that has not met its warp", "race",
