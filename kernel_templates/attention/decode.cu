@@ -116,7 +116,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     float scores[kM][kN][4] = {};
     float largest[kM][2];
     copy(largest, state.maximum);
-    multiply_q_k<kFoldMax>(scores, largest, 0, q_held, base, copies.k_at(tile), 0, 0, lane);
+    multiply_q_k<kFoldMax>(scores, largest, 0, q_held, base, copies.k_at(tile),
+                           lane_k_offset(0, lane), 0, lane);
     __syncwarp();  // all lanes have read K's place
     copies.begin_k(tile + STAGES);
 
@@ -136,7 +137,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     update_row_max(largest, state, row_offsets, how.factor, tile == first_tile);
 
     copies.await();
-    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), 0, lane);
+    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile),
+                 lane_v_offset(0, lane));
     __syncwarp();  // all lanes have read V's place
     copies.begin_v(tile + STAGES);
   }

@@ -24,3 +24,6 @@ constexpr int kRingBytes = STAGES * kStageBytes;
 
 constexpr int kKeyPitch = Shared::kPitch;  // bytes from a key to the next
 __device__ __forceinline__ int key_offset(int row, int chunk) { return Shared::offset(row, chunk); }
+__device__ __forceinline__ int further_chunk(int offset, int more) {
+  return Shared::further_chunk(offset, more);
+}

@@ -143,9 +143,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   copies.begin_first();
   Element* lane_o =
       o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
+  // Over Q, and with JOIN_PLACE over_kv over what warps leave for each other.
+  char* const staging = memory + warp_row * Shared::kPitch;
+  StagedStore store_staged(o, staging, q_stride, first_row + warp_row, lq,
+                                 warp_n * 32 + lane);
   // Tiles of keys that all rows of the block see, as far as they exist.
   const int first_whole_tile = (mask.first_key(first_row + BLOCK_M - 1) + BLOCK_N - 1) / BLOCK_N;
   const int end_whole_tile = mask.end_key(first_row) / BLOCK_N;
+  int lane_k = lane_k_offset(warp_key, lane);
+  int lane_v = lane_v_offset(warp_key, lane);
   unsigned q_at[kK];
 #pragma unroll
   for (int step = 0; step < kK; ++step) q_at[step] = q_address(base, step, warp_row, lane);
@@ -154,7 +160,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     unsigned all = end_whole_tile | end_tile;
 #pragma unroll
     for (int step = 0; step < kK; ++step) all |= q_at[step];
-    compute_here(lane_o, all);
+    lane_k = keep_computed(lane_k);
+    lane_v = keep_computed(lane_v);
+    if constexpr (kEpilogue == Epilogue::staged) store_staged.keep_places();
+    compute_here(kEpilogue == Epilogue::staged ? store_staged.to() : lane_o, all);
   }
   if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
     wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
@@ -190,8 +199,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), warp_row,
-                             warp_key, lane);
+      multiply_q_k<kFoldMax>(scores, largest, part, q_held, base, copies.k_at(tile), lane_k,
+                             warp_row, lane);
     }
     copies.end_k(tile, lane);
 
@@ -212,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
     copies.await_v(tile);
     copies.begin_k(tile + STAGES);
-    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), warp_key, lane);
+    multiply_p_v(state, scores, row_offsets, how.factor, copies.v_at(tile), lane_v);
     copies.end_v(tile, lane);
   };
   float row_sums[kM][2] = {};
@@ -229,8 +238,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part) {
       if (part > 0) copies.await_k(tile, part);
-      multiply_q_k<false>(scores, state.maximum, part, q_held, base, copies.k_at(tile), warp_row,
-                          warp_key, lane);
+      // From the last part on there is no wait and no branch, so that the exponentials find their
+      // places beside the products of both.
+      if (K_PARTS > 1 && part == K_PARTS - 1) copies.await_v(tile);
+      multiply_q_k<false>(scores, state.maximum, part, q_held, base, copies.k_at(tile), lane_k,
+                          warp_row, lane);
       if (part == min(1, K_PARTS - 1)) {
         // Beside the products of the second part. Those of a few keys will do; where they do not,
         // the sums say so.
@@ -245,16 +257,20 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         probabilities(scores, state, (part - 1) * kEarlySteps, part * kEarlySteps, row_offsets,
                       how.factor);
     }
-    copies.end_k(tile, lane);
-    copies.await_v(tile);
-    copies.begin_k(tile + STAGES);
+    const auto next_k = [&] {
+      copies.end_k(tile, lane);
+      if constexpr (K_PARTS == 1) copies.await_v(tile);
+      copies.begin_k(tile + STAGES);
+    };
+    if constexpr (K_PARTS == 1) next_k();
     multiply_p_v<(K_PARTS - 1) * kEarlySteps>(state, scores, row_offsets, how.factor,
-                                              copies.v_at(tile), warp_key, lane);
+                                              copies.v_at(tile), lane_v);
     // Needed after the last tile only, but here they stand beside its last products. Tiles that
     // have parts are large.
     if constexpr (K_PARTS > 1) {
       copy(row_sums, state.sum);
       sum_over_quads(row_sums);
+      next_k();
     }
     copies.end_v(tile, lane);
   };
@@ -327,8 +343,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     take_states(state, exchange, warp_m, warp_n, lane, how.factor);
   }
-  if constexpr (kEpilogue == Epilogue::staged)
-    __syncthreads();  // all have done with what lies there
-  store(state, o, lane_o, q_stride, lse + head * lq, memory, first_row, warp_row, warp_n, lq, lane,
-        how.factor);
+  // All have done with what lies where rows are staged: with Q since the barrier behind the
+  // products, if there is one.
+  constexpr bool kQIsRead = kRescale == Rescale::by_sum || WARPS_N > 1;
+  constexpr bool kStatesAreElsewhere = WARPS_N == 1 || kJoinPlace == JoinPlace::own;
+  if constexpr (kEpilogue == Epilogue::staged && !(kQIsRead && kStatesAreElsewhere))
+    __syncthreads();
+  store(state, store_staged, lane_o, q_stride, lse + head * lq, staging, first_row + warp_row,
+        warp_n, lq, lane, how.factor);
 }

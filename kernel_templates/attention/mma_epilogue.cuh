@@ -113,13 +113,15 @@ __device__ __forceinline__ void take_states(WarpState& state, float4* exchange, 
   });
 }
 
+// EPILOGUE staged: the warps that share rows store them together.
+using StagedStore = Shared::Store<kWarpRows, 32 * WARPS_N>;
+
 // Divides by the row sums and stores this warp's columns of its rows, `stride` elements apart, and
-// their LSE. `lane_o` is where this lane's first two columns of its first row are.
-__device__ __forceinline__ void store(WarpState& state, Element* o, Element* lane_o, int stride,
-                                      float* row_lses, char* staging, int first_row, int warp_row,
-                                      int warp_n, int lq, int lane, float factor) {
-  first_row += warp_row;
-  staging += warp_row * Shared::kPitch;
+// their LSE. `first_row` is the warp's. `lane_o` is where this lane's first two columns of its
+// first row are; with EPILOGUE staged the rows go to `staging`, and by `store_staged` from there.
+__device__ __forceinline__ void store(WarpState& state, const StagedStore& store_staged,
+                                      Element* lane_o, int stride, float* row_lses, char* staging,
+                                      int first_row, int warp_n, int lq, int lane, float factor) {
   const int lane_row = lane / 4;
   with_number(warp_n, [&](auto number) {
     using Own = OwnColumns<decltype(number)::value>;
@@ -153,6 +155,6 @@ __device__ __forceinline__ void store(WarpState& state, Element* o, Element* lan
       __syncthreads();
     else
       __syncwarp();  // a warp stages and stores only its own rows
-    Shared::store<kWarpRows, 32 * WARPS_N>(o, staging, stride, first_row, lq, warp_n * 32 + lane);
+    store_staged();
   }
 }

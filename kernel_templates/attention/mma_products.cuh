@@ -14,6 +14,14 @@ __device__ __forceinline__ void load_q(unsigned (&fragments)[kM][4], unsigned ad
   for (int i = 0; i < kM; ++i) ldmatrix_x4(fragments[i], address + i * 16 * Shared::kPitch);
 }
 
+// Where a lane reads in a tile of K and of V: the warp's first keys and its first chunk of them.
+__device__ __forceinline__ int lane_k_offset(int warp_key, int lane) {
+  return key_offset(warp_key + lane % 8 + lane / 16 * 8, lane / 8 % 2);
+}
+__device__ __forceinline__ int lane_v_offset(int warp_key, int lane) {
+  return key_offset(warp_key + lane % 16, lane / 16);
+}
+
 // Score fragments per inner loop: at least 8 independent mma per k-step to cover their latency (24
 // clocks). With Q in shared memory use all, so that each Q fragment is loaded once per step.
 constexpr int kFewest = kM < 4 ? 8 / kM : 2;
@@ -25,9 +33,8 @@ constexpr int kInnerFragments =
 template <bool kFoldMax>
 __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (&largest)[kM][2],
                                              int part, const unsigned (&q_held)[kK][kM][4],
-                                             unsigned q_tile, unsigned k_tile, int warp_row,
-                                             int warp_key, int lane) {
-  const int key = warp_key + lane % 8 + lane / 16 * 8;
+                                             unsigned q_tile, unsigned k_tile, int lane_k,
+                                             int warp_row, int lane) {
 #pragma unroll
   for (int first = part * kPartFragments; first < (part + 1) * kPartFragments;
        first += kInnerFragments)
@@ -36,7 +43,7 @@ __device__ __forceinline__ void multiply_q_k(float (&scores)[kM][kN][4], float (
       unsigned q_read[kM][4];
       if constexpr (kQPlace == QPlace::in_shared)
         load_q(q_read, q_address(q_tile, step, warp_row, lane));
-      const unsigned first_k = k_tile + key_offset(key, step * 2 + lane / 8 % 2);
+      const unsigned first_k = k_tile + further_chunk(lane_k, step * 2);
       const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
 #pragma unroll
       for (int j = first; j < first + kInnerFragments; j += 2) {
@@ -68,8 +75,7 @@ __device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
     if constexpr (kQPlace == QPlace::in_shared)
       load_q(q_read, q_address(q_tile, step, warp_row, lane));
     const auto& q = kQPlace == QPlace::in_shared ? q_read : q_held[step];
-    ldmatrix_x4(k,
-                k_tile + key_offset(key + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));
+    ldmatrix_x4(k, k_tile + further_chunk(lane_k_offset(key, lane), step * 2));
 #pragma unroll
     for (int i = 0; i < kM; ++i) {
       mma_16x8x16(scores[i][0], q[i], k[0], k[1]);
@@ -86,8 +92,7 @@ __device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
 template <int kDone = 0>
 __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
                                              const float (&row_offsets)[kM][2], float factor,
-                                             unsigned v_tile, int warp_key, int lane) {
-  const int key = warp_key + lane % 16;
+                                             unsigned v_tile, int lane_v) {
   if constexpr (kDone == 0) probabilities(p, state, 0, 1, row_offsets, factor);
 #pragma unroll
   for (int step = 0; step < kN / 2; ++step) {
@@ -106,7 +111,7 @@ __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN
     for (int d = 0; d < kD; d += 2) {
       unsigned v[4];
       ldmatrix_x4_transposed(
-          v, v_tile + key_offset(key, d + lane / 16) + key_of_fragment(2 * step) * kKeyPitch);
+          v, v_tile + further_chunk(lane_v, d) + key_of_fragment(2 * step) * kKeyPitch);
 #pragma unroll
       for (int i = 0; i < kM; ++i) {
         mma_16x8x16(state.output[i][d], a[i], v[0], v[1]);

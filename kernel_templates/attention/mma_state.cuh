@@ -63,3 +63,7 @@ __device__ __forceinline__ int key_offset(int row, int chunk) {
   if (TENSOR_COPY) return (chunk / 8 * BLOCK_N + row) * 128 + ((chunk ^ row) & 7) * 16;
   return Shared::offset(row, chunk);
 }
+__device__ __forceinline__ int further_chunk(int offset, int more) {
+  if (TENSOR_COPY) return (offset ^ more % 8 * 16) + more / 8 * BLOCK_N * 128;
+  return Shared::further_chunk(offset, more);
+}

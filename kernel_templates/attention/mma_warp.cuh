@@ -5,8 +5,9 @@
 //   kKeyParts, kPartKeys   parts in which a tile's keys come, and the keys of each
 //   kRowsPerQuery          rows that follow each other and belong to one query
 //
-// and key_offset(row, chunk) somewhere: where a tile of keys has a chunk in shared memory. Eight rows
-// further it is eight times kKeyPitch further.
+// and somewhere key_offset(row, chunk), where a tile of keys has a chunk in shared memory, and
+// further_chunk(offset, more), where from there chunk `chunk` + `more` is, if those have no bits in
+// common. Eight rows further it is eight times kKeyPitch further.
 #pragma once
 
 enum class QPlace { in_shared, in_registers, overlay };

@@ -26,6 +26,12 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
 
 __device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
 
+// The same number, which ptxas keeps from here on: as it came out of a shuffle. Others it computes
+// anew where they are needed, even behind a wait.
+__device__ __forceinline__ int keep_computed(int number) {
+  return __shfl_sync(0xffffffffu, number, static_cast<int>(threadIdx.x) % 32);
+}
+
 // Has these pointers and words computed here, in front of a wait or barrier that follows: ptxas
 // puts off what is needed behind one, but not across a branch. None of them may be negative, so
 // that it is never taken. A loop, as a predicate would do for less.

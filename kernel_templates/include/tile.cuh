@@ -8,6 +8,7 @@
 
 #include "copy.cuh"
 #include "element.cuh"
+#include "math.cuh"
 
 enum class Layout { plain, padded, swizzled };
 
@@ -24,46 +25,9 @@ struct SharedTile {
     const int place = kLayout == Layout::swizzled ? chunk ^ (row & 7) : chunk;
     return row * kPitch + place * 16;
   }
-
-  // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
-  // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
-  // of a warp; they commit afterwards. `wait(from, to)`, with the thread's first addresses, returns
-  // once `global` may be read.
-  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, typename Wait>
-  __device__ __forceinline__ static void load_after(const Wait& wait, unsigned shared,
-                                                    const Element* global, int stride, int first,
-                                                    int end, unsigned thread = threadIdx.x) {
-    const Share<kThreads> share(thread);
-    const Element* const source = share.start(global, stride, first);
-    const int there = end - first - share.row;
-    wait(source, shared + share.offset(0));
-    share.template for_each_row<kRows>([&](int step) {
-      // Where the row does not exist nothing is read from its address.
-      copy_16_async<kHint>(shared + share.offset(step),
-                           source + static_cast<long long>(step) * stride, step < there);
-    });
-  }
-
-  // The same of what may be read.
-  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
-  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
-                                              int first, int end, unsigned thread = threadIdx.x) {
-    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride,
-                                       first, end, thread);
-  }
-
-  // Stores kRows rows, but those from `end` on.
-  template <int kRows, int kThreads>
-  __device__ __forceinline__ static void store(Element* global, const char* shared, int stride,
-                                               int first, int end, unsigned thread) {
-    const Share<kThreads> share(thread);
-    Element* const target = share.start(global, stride, first);
-    const int there = end - first - share.row;
-    share.template for_each_row<kRows>([&](int step) {
-      if (step < there)
-        *reinterpret_cast<uint4*>(target + static_cast<long long>(step) * stride) =
-            *reinterpret_cast<const uint4*>(shared + share.offset(step));
-    });
+  // The same of chunk `chunk` + `more` from that, which have no bits in common.
+  __device__ __forceinline__ static int further_chunk(int offset, int more) {
+    return kLayout == Layout::swizzled ? offset ^ more * 16 : offset + more * 16;
   }
 
  private:
@@ -101,8 +65,82 @@ struct SharedTile {
       // `row` and `step` have no bits in common.
       return row * kPitch + ((chunk ^ (row & 7)) ^ (step & 7)) * 16 + step * kPitch;
     }
+    // The same from offset(0).
+    __device__ __forceinline__ int further(int offset, int step) const {
+      constexpr bool kIsPowerOf2 = (kRowStep & (kRowStep - 1)) == 0;
+      if (kLayout != Layout::swizzled) return offset + step * kPitch;
+      if (!kIsPowerOf2) return SharedTile::offset(row + step, chunk);
+      return (offset ^ (step & 7) * 16) + step * kPitch;
+    }
 
     int row;
     int chunk;
+  };
+
+ public:
+  // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
+  // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
+  // of a warp; they commit afterwards. `wait(from, to)`, with the thread's first addresses, returns
+  // once `global` may be read.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, typename Wait>
+  __device__ __forceinline__ static void load_after(const Wait& wait, unsigned shared,
+                                                    const Element* global, int stride, int first,
+                                                    int end, unsigned thread = threadIdx.x) {
+    const Share<kThreads> share(thread);
+    const Element* const source = share.start(global, stride, first);
+    const int there = end - first - share.row;
+    wait(source, shared + share.offset(0));
+    share.template for_each_row<kRows>([&](int step) {
+      // Where the row does not exist nothing is read from its address.
+      copy_16_async<kHint>(shared + share.offset(step),
+                           source + static_cast<long long>(step) * stride, step < there);
+    });
+  }
+
+  // The same of what may be read.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
+  __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
+                                              int first, int end, unsigned thread = threadIdx.x) {
+    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride,
+                                       first, end, thread);
+  }
+
+  // A thread's part in storing kRows rows, but those from `end` on: known before they are.
+  template <int kRows, int kThreads>
+  class Store {
+   public:
+    __device__ __forceinline__ Store(Element* global, const char* shared, int stride, int first,
+                                     int end, unsigned thread)
+        : share_(thread),
+          to_(share_.start(global, stride, first)),
+          shared_(shared),
+          offset_(share_.offset(0)),
+          row_(first + share_.row),
+          stride_(stride),
+          end_(end) {}
+
+    // Of its first chunk.
+    __device__ __forceinline__ const Element* to() const { return to_; }
+    __device__ __forceinline__ void keep_places() {
+      offset_ = keep_computed(offset_);
+      row_ = keep_computed(row_);
+    }
+
+    __device__ __forceinline__ void operator()() const {
+      share_.template for_each_row<kRows>([&](int step) {
+        if (row_ + step < end_)
+          *reinterpret_cast<uint4*>(to_ + static_cast<long long>(step) * stride_) =
+              *reinterpret_cast<const uint4*>(shared_ + share_.further(offset_, step));
+      });
+    }
+
+   private:
+    Share<kThreads> share_;
+    Element* to_;
+    const char* shared_;
+    int offset_;
+    int row_;
+    int stride_;
+    int end_;
   };
 };
