@@ -145,8 +145,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
   // Over Q, and with JOIN_PLACE over_kv over what warps leave for each other.
   char* const staging = memory + warp_row * Shared::kPitch;
-  StagedStore store_staged(o, staging, q_stride, first_row + warp_row, lq,
-                                 warp_n * 32 + lane);
+  StagedStore store_staged(o, staging, q_stride, first_row + warp_row, lq, warp_n * 32 + lane);
   // Tiles of keys that all rows of the block see, as far as they exist.
   const int first_whole_tile = (mask.first_key(first_row + BLOCK_M - 1) + BLOCK_N - 1) / BLOCK_N;
   const int end_whole_tile = mask.end_key(first_row) / BLOCK_N;

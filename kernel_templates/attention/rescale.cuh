@@ -18,7 +18,3 @@ constexpr float kGrowth = DTYPE_E4M3 ? 2.8f : 8.0f;
 
 // No probability is larger than a sum that has it: 2^14 is below fp16's 65504, e4m3 ends at 448.
 constexpr float kLargestSum = DTYPE_E4M3 ? 448.0f : 16384.0f;
-
-// by_sum in e4m3: a new offset brings the sums of a row's threads in a tile down to this, so that
-// the next ones have room.
-constexpr float kFreshSum = 64.0f;

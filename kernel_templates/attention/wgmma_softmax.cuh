@@ -256,6 +256,10 @@ __device__ __forceinline__ bool outgrown(const float (&tile_sum)[2]) {
   return !(tile_sum[0] + tile_sum[1] <= kLargestSum);
 }
 
+// by_sum in e4m3: a new offset brings the sums of a row's threads in a tile down to this, so that
+// the next ones have room.
+constexpr float kFreshSum = 64.0f;
+
 // by_sum in e4m3: the probabilities of a tile, in the place of its scores, with offsets that leave
 // room for more: of each row, the largest of its threads' sums is at most kFreshSum. Offsets grow by
 // whole numbers, so that a row's only large probability stays a power of two, which is not rounded.

@@ -55,7 +55,8 @@ void Cta::start(Dim3 index, Record* record) {
   flop_ = 0;
   free_registers_ = 0;
   last_allocation = nullptr;
-  warpgroups_.assign((warps_.size() + kWarpsAGroup - 1) / kWarpsAGroup, Warpgroup());
+  if (!context_.program->wgmma.empty())
+    warpgroups_.assign((warps_.size() + kWarpsAGroup - 1) / kWarpsAGroup, Warpgroup());
   for (Warp& warp : warps_) start_warp(warp);
 }
 

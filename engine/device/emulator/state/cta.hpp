@@ -149,6 +149,7 @@ class Cta {
   bool take_registers(Warp& warp, std::uint32_t count);
   // It has exited: its registers go back.
   void give_registers(Warp& warp);
+  // In programs with wgmma.
   Warpgroup& warpgroup(const Warp& warp) { return warpgroups_[warp.index / kWarpsAGroup]; }
   // Allocation of the last access: the next is mostly there too.
   const Allocation* last_allocation = nullptr;
