@@ -261,9 +261,9 @@ __device__ __forceinline__ bool outgrown(const float (&tile_sum)[2]) {
 constexpr float kFreshSum = 64.0f;
 
 // by_sum in e4m3: the probabilities of a tile, in the place of its scores, with offsets that leave
-// room for more: of each row, the largest of its threads' sums is at most kFreshSum. Offsets grow by
-// whole numbers, so that a row's only large probability stays a power of two, which is not rounded.
-// `shrink` and `subtract` are update_row_max()'s.
+// room for more: of each row, the largest of its threads' sums is at most kFreshSum. Offsets grow
+// by whole numbers, so that a row's only large probability stays a power of two, which is not
+// rounded. `shrink` and `subtract` are update_row_max()'s.
 __device__ __forceinline__ void exponentiate_with_room(float (&scores)[kScores], Rows& rows,
                                                        float (&shrink)[2],
                                                        const float (&subtract)[2],
