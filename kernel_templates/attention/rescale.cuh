@@ -5,10 +5,11 @@
 // always: with every tile; voted: only where the maximum of a row of this warp has moved;
 // threshold: only where one exceeds its offset by more than kGrowth, and until then the offset
 // stays behind;
-// by_sum: the first keys' maximum stays, and none is looked for. Probabilities are computed with
-// the offset there is, and their sums tell: only where a thread's sum passes kLargestSum are the
-// maxima found, and then the probabilities anew, of the tile (wgmma.cu) or of the whole block
-// (mma.cu). That leaves out an instruction a score, and the exponentials wait for no maximum.
+// by_sum: what the first keys gave stays (their maximum; in e4m3 their sums too), and no maximum is
+// looked for. Probabilities are computed with the offset there is, and their sums tell: only where
+// a thread's sum passes kLargestSum are the maxima found, and then the probabilities anew, of the
+// tile (wgmma.cu) or of the whole block (mma.cu). That leaves out an instruction a score, and the
+// exponentials wait for no maximum.
 enum class Rescale { always, voted, threshold, by_sum };
 constexpr Rescale kRescale = Rescale::RESCALE;
 

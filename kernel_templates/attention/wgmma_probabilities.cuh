@@ -26,7 +26,7 @@ class Probabilities : protected Products {
   // by_sum in e4m3, and how many of a row's tiles take their offsets from maxima then. With CAUSAL
   // the first tile may show a row a single key, and sums of the next one would pass the limit.
   static constexpr bool kSumsOfE4m3 = DTYPE_E4M3 && kRescale == Rescale::by_sum;
-  static constexpr int kTilesByMaximum = !kSumsOfE4m3 ? 0 : CAUSAL ? 2 : 1;
+  static constexpr int kTilesByMaximum = CAUSAL ? 2 : 1;
   static_assert(!kSumsOfE4m3 || (kOverlap == Overlap::none && PV_PARTS == 1),
                 "scores are computed again while nothing else is under way");
 

@@ -33,7 +33,7 @@ def panels():
     mission, small = rows("h200_mission_evolved.json")
     seven, more = rows("h200_seven_evolved.json")
     small = small + more
-    race["date"] = ", ".join(sorted({each["date"] for each in (race, mission, seven)}))
+    race = {**race, "date": ", ".join(sorted({each["date"] for each in (race, mission, seven)}))}
     small.sort(key=lambda row: (row["L"], row["B"], row["causal"]))
     found = [("8 heads, D = 64, without FA4", small, lambda row: f"{row['B']} x {row['L']}")]
     for depth in (64, 128):
