@@ -85,7 +85,7 @@ void run_async_copy(LaneFile& lanes, const Op& op, std::uint32_t mask) {
     record->totals.async_copies += 1;
     count_access(*record, mask, to, targets);
     if (reading != 0) count_access(*record, reading, from, sources);
-    record->totals.async_lines += count_lines(reading, sources, targets);
+    record->totals.async_sectors += copied_sectors(reading, sources, targets);
   }
   for (std::size_t i = 0; i < kWarpSize; ++i) {
     copy.from[i] = read[i];

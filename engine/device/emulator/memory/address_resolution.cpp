@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "engine/device/emulator/memory/shared_wavefronts.hpp"
 #include "engine/device/emulator/sanitizer/sanitizer.hpp"
 #include "engine/device/emulator/state/cluster.hpp"
+#include "engine/device/emulator/target/profile.hpp"
 
 namespace fa_tune::emulator {
 
@@ -252,16 +255,29 @@ std::byte* resolve_one(Warp& warp, const Op& op, int lane, const Access& access,
   return Resolver(warp, op, access).resolve(lane, address);
 }
 
-std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to) {
+std::uint64_t copied_sectors(std::uint32_t mask, const Addresses& from, const Addresses& to) {
   constexpr std::uint64_t line = 128;
-  std::array<std::pair<std::uint64_t, std::uint64_t>, kWarpSize> pairs{};
+  using Pairs = std::array<std::pair<std::uint64_t, std::uint64_t>, kWarpSize>;
+  Pairs sectors{};
+  Pairs targets{};
   std::size_t count = 0;
   for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
-    if ((mask >> lane & 1U) != 0) pairs[count++] = {from[lane] / line, to[lane] / line};
+    if ((mask >> lane & 1U) == 0) continue;
+    sectors[count] = {from[lane] / line, from[lane] / kSectorBytes};
+    targets[count++] = {from[lane] / line, to[lane] / line};
   }
-  const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(count);
-  std::sort(pairs.begin(), end);
-  return static_cast<std::uint64_t>(std::unique(pairs.begin(), end) - pairs.begin());
+  const auto distinct = [count](Pairs& pairs) {
+    const std::ranges::subrange all(pairs.begin(),
+                                    pairs.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(all);
+    return std::span(pairs.begin(), std::ranges::unique(all).begin());
+  };
+  std::uint64_t asked = 0;
+  const auto parts = distinct(targets);
+  for (const auto& sector : distinct(sectors))
+    asked += static_cast<std::uint64_t>(
+        std::ranges::count(parts, sector.first, [](const auto& part) { return part.first; }));
+  return asked;
 }
 
 namespace {

@@ -51,7 +51,8 @@ void note_poll(Warp& warp, const Op& op, std::uint64_t found);
 // Counters of one access: shared-memory wavefronts, sectors, local accesses.
 void count_access(Record& record, std::uint32_t mask, const Access& access,
                   const Addresses& addresses);
-// Parts of a copy: pairs of a line of 128 bytes at `from` and one at `to`.
-std::uint64_t count_lines(std::uint32_t mask, const Addresses& from, const Addresses& to);
+// Sectors that a copy asks for: all that it reads of a line of 128 bytes, for each line that they go
+// to.
+std::uint64_t copied_sectors(std::uint32_t mask, const Addresses& from, const Addresses& to);
 
 }  // namespace fa_tune::emulator

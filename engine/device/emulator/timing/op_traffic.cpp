@@ -6,8 +6,6 @@
 
 namespace fa_tune::emulator {
 
-constexpr double kSectorsPerLine = 4;
-
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
                                              double l1_keeps) {
   const auto& ops = record.ops();
@@ -27,9 +25,8 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
       sectors -= again;
     }
     if (role == Role::async_copy) {
-      // Each part costs as much as a whole line, up to twice what is copied.
-      const double lines = kSectorsPerLine * static_cast<double>(ops[i].async_lines);
-      sectors = std::clamp(lines, sectors, 2 * sectors);
+      // What goes to several lines of shared memory is asked for anew for each, up to twice.
+      sectors = std::clamp(static_cast<double>(ops[i].async_sectors), sectors, 2 * sectors);
     }
     traffic[i].sectors = sectors / executions;
   }

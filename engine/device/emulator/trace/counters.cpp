@@ -32,7 +32,7 @@ constexpr Field kFields[] = {
     {"local_accesses", &Counters::local_accesses},
     {"barriers", &Counters::barriers},
     {"async_copies", &Counters::async_copies},
-    {"async_lines", &Counters::async_lines},
+    {"async_sectors", &Counters::async_sectors},
     {"async_waits", &Counters::async_waits},
     {"bulk_copies", &Counters::bulk_copies},
     {"bulk_bytes", &Counters::bulk_bytes},

@@ -38,8 +38,9 @@ struct Counters {
 
   std::uint64_t barriers = 0;      // bar.sync, a warp each
   std::uint64_t async_copies = 0;  // cp.async warp instructions
-  // Their parts: what comes from one line of 128 bytes and goes to one in shared memory.
-  std::uint64_t async_lines = 0;
+  // Sectors that they ask for: all that one reads of a line, for each line of shared memory that they
+  // go to.
+  std::uint64_t async_sectors = 0;
   std::uint64_t async_waits = 0;  // cp.async.wait_group, wait_all
   std::uint64_t bulk_copies = 0;  // cp.async.bulk, cp.reduce.async.bulk, a thread each
   std::uint64_t bulk_bytes = 0;   // that they move, a box of a tensor as a whole

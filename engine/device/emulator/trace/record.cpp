@@ -28,7 +28,7 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   global_wavefronts += other.global_wavefronts;
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
-  async_lines += other.async_lines;
+  async_sectors += other.async_sectors;
   bulk_bytes += other.bulk_bytes;
   return *this;
 }
@@ -115,7 +115,7 @@ void Record::attribute() {
   op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
                        totals.global_sectors_written - before_.global_sectors_written;
   op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;
-  op.async_lines += totals.async_lines - before_.async_lines;
+  op.async_sectors += totals.async_sectors - before_.async_sectors;
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
 }
 

@@ -22,7 +22,7 @@ struct OpCounters {
   std::uint64_t global_wavefronts = 0;  // in L1
   std::uint64_t global_sectors = 0;     // read or written
   std::uint64_t sectors_again = 0;      // of them, read before by the same CTA
-  std::uint64_t async_lines = 0;
+  std::uint64_t async_sectors = 0;
   std::uint64_t bulk_bytes = 0;
 
   OpCounters& operator+=(const OpCounters& other);
