@@ -77,7 +77,8 @@ SAID = {
     "fails": (None, ("dram", {"dram": 71}, 100, {"global memory": 50})),
 }
 limit, shares, active, stalls = SAID[name][0 if gpu else 1]
-print(json.dumps({"kernel": words[1], "limit": limit, "time_us": 10, "launch": None, "sms_active": active,
+print(json.dumps({"kernel": words[1], "limit": limit, "time_us": 10,
+                  "clock_us": {"part": 8, "waits": 20}.get(name) if gpu else None, "launch": None, "sms_active": active,
                   "counters": {} if gpu else {"global_sectors_read": 900000, "global_sectors_written": 100000,
                                               "bulk_bytes": 8000000},
                   "shares": shares, "stalls": [{"reason": reason, "percent": percent} for reason, percent in stalls.items()]}))
@@ -109,20 +110,21 @@ check 'counts agreement alone' contains "$out" 'names for 2 of 9 kernels;'
 check 'and the others by their kind' contains "$out" '2 near ties, 4 differ, 1 failed.'
 sed 's/  */ /g' "$out" >table
 row() { check "$1" contains table "$2"; }
-row 'the same part' '| part | dram 81% | 71% | dram 71% | 81% | agree |'
+row 'the same part' '| part | dram 81% | 71% | dram 71% | 81% | 1.25 | agree |'
 row 'the same group, whatever the reasons are called' \
-  '| waits | latency: memory 55% | 60% | latency: memory 60% | 55% | agree |'
-row 'another group' '| other_waits | latency: issue 55% | 40% | latency: memory 60% | | differ |'
-row 'another part' '| other_part | tensor 81% | 50% | l2 75% | 40% | differ |'
+  '| waits | latency: memory 55% | 60% | latency: memory 60% | 55% | 0.50 | agree |'
+row 'another group' '| other_waits | latency: issue 55% | 40% | latency: memory 60% | | | differ |'
+row 'another part' '| other_part | tensor 81% | 50% | l2 75% | 40% | | differ |'
 row 'on either side of 60%, one of them near it' \
-  '| threshold | latency: math 90% | 50% | tensor 62% | 56% | near |'
-row 'on either side, both far' '| far_from_it | latency: math 90% | 50% | tensor 66% | 54% | differ |'
+  '| threshold | latency: math 90% | 50% | tensor 62% | 56% | | near |'
+row 'on either side, both far' '| far_from_it | latency: math 90% | 50% | tensor 66% | 54% | | differ |'
 row 'two parts that one of them hardly tells apart' \
-  '| two_parts | tensor 81% | 70% | l2 90% | 77% | near |'
-row 'idle SMs' '| idle | parallelism 7% | 98% | issue 80% | 80% | differ |'
+  '| two_parts | tensor 81% | 70% | l2 90% | 77% | | near |'
+row 'idle SMs' '| idle | parallelism 7% | 98% | issue 80% | 80% | | differ |'
 row 'what L2 serves, 40 MB in 10 us at 40% of its peak' '| part | 81% | 40% | 4000 | 10000 |'
 check 'and no row where its share is small' lacks table '| idle | 0% | 10%'
-row 'a kernel without a profile' '| fails | failed | | dram 71% | | failed |'
+row 'a kernel without a profile' '| fails | failed | | dram 71% | | | failed |'
+check 'how far off times are' contains table 'off by a factor of 1.62 in the median, 0.50 to 1.25'
 row 'how far apart shares are' '| dram | 1 | 10 | -10 | -10 |'
 row 'and groups of stalls' '| barriers | 1 | 5 | -5 | -5 |'
 check 'no line is wider than a page' equal "$(awk 'length > 100' "$out")" ''

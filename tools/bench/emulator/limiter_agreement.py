@@ -82,8 +82,15 @@ def percent(value):
     return "" if value is None else f"{value:.0f}%"
 
 
+def over_measured(measured, predicted):
+    """The predicted time over the one that the kernel took without the profiler, where that was measured."""
+    alone = measured and measured.get("clock_us")
+    return predicted["time_us"] / alone if predicted and alone else None
+
+
 def row(kernel, measured, predicted):
     theirs, ours = (each and named(each) for each in (measured, predicted))
+    over = over_measured(measured, predicted)
 
     def said(limit, profile):
         return f"{limit} {percent(figure(profile, limit))}".strip() if profile else "failed"
@@ -92,7 +99,8 @@ def row(kernel, measured, predicted):
         return percent(figure(profile, limit)) if limit and profile else ""
 
     return [kernel.removesuffix(".cu"), said(theirs, measured), other(theirs, predicted),
-            said(ours, predicted), other(ours, measured), verdict(measured, predicted)]
+            said(ours, predicted), other(ours, measured), "" if over is None else f"{over:.2f}",
+            verdict(measured, predicted)]
 
 
 def lines(header, rows):
@@ -143,7 +151,11 @@ def table(kernels, measured, predicted):
             f"{len(kernels)} kernels;",
             f"{verdicts.count('near')} near ties, {verdicts.count('differ')} differ, "
             f"{verdicts.count('failed')} failed.", ""]
-    text += lines(["kernel", "ncu names", "model's", "model names", "ncu's", "verdict"], rows)
+    text += lines(["kernel", "ncu names", "model's", "model names", "ncu's", "time", "verdict"], rows)
+    if times := [over for over in (over_measured(*each) for each in pairs) if over]:
+        off = statistics.median(max(over, 1 / over) for over in times)
+        text += ["", f"time: predicted over measured; off by a factor of {off:.2f} in the median, "
+                 f"{min(times):.2f} to {max(times):.2f}."]
     text += ["", "How far apart the figures are, the model's less ncu's, in points:", ""]
     header = ["of its peak", "kernels", "median distance", "median", "farthest"]
     text += lines(header, differences(pairs, lambda profile: profile["shares"]))
