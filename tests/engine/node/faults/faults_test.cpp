@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -259,7 +260,8 @@ void check_all(const std::vector<NetworkFault>& faults) {
     CHECK(outcome.same);
     CHECK(outcome.trials == kTrials);
     CHECK(outcome.seconds < kMostSeconds);
-    CHECK(told.size() == (fault.told.empty() ? 0 : 1));
+    const std::string all_told = fmt::format("{}", fmt::join(told, "\n"));
+    CHECK_MESSAGE(told.size() == (fault.told.empty() ? 0 : 1), all_told);
     for (const std::string& line : told) CHECK_MESSAGE(has_one_of(line, fault.told), line);
     CHECK_MESSAGE(has_one_of(outcome.ends, fault.ends), outcome.ends);
   }
