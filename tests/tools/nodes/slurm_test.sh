@@ -219,8 +219,8 @@ for ((round = 1; round <= searches; ++round)); do
   allocate 3
   begin_slow "$name"
   check "$name: it gets on" until_true 60 at_least "$name.db" 1
-  # All at once: there is no way on but by new ones. No other kill before they are there: an engine that is killed while it
-  # waits to start them again has not told.
+  # All at once: there is no way on but by new ones. No other kill before that is told: an engine that is killed while it
+  # waits to start them has not.
   for node in n1 n2 n3; do
     if kill_one agent "$node"; then count_kill agent; fi
   done

@@ -25,7 +25,8 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
       sectors -= again;
     }
     if (role == Role::async_copy) {
-      // What goes to several lines of shared memory is asked for anew for each, up to twice.
+      // What goes to several lines of shared memory is asked for anew for each; what goes to more
+      // than two was never measured, and is taken to be asked for twice.
       sectors = std::clamp(static_cast<double>(ops[i].async_sectors), sectors, 2 * sectors);
     }
     traffic[i].sectors = sectors / executions;

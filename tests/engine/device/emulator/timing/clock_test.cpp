@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
@@ -325,6 +330,37 @@ TEST_CASE("what L2 does not hold takes as long to come as DRAM takes") {
   profile.dram_latency = profile.l2_latency + 400;
   CHECK((copier.time(profile).us - near_us) * profile.clock_mhz / kModelBias ==
         doctest::Approx(kLoads * 400).epsilon(0.02));
+}
+
+TEST_CASE("an asynchronous copy asks for a line anew for each line of shared memory") {
+  // Lanes of 16 bytes: of source %r4, to %r3 of shared memory.
+  const auto sectors = [](const std::string& offsets) {
+    const Ran run("ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n" + offsets +
+                      "cvt.u64.u32 %rd2, %r4; add.u64 %rd2, %rd1, %rd2; add.u32 %r3, %r3, %r2;\n"
+                      "cp.async.cg.shared.global [%r3], [%rd2], 16;",
+                  32);
+    const auto traffic = traffic_per_execution(
+        make_machine_code(run.program, test::small_profile(), run.record), run.record, 1);
+    const auto moved = std::ranges::max_element(traffic, {}, &OpTraffic::sectors);
+    return std::pair(static_cast<double>(run.record.totals.async_sectors), moved->sectors);
+  };
+  const auto check = [&](double asked, double moved, const std::string& offsets) {
+    CAPTURE(offsets);
+    const auto [counted, timed] = sectors(offsets);
+    CHECK(counted == asked);
+    CHECK(timed == moved);
+  };
+  check(16, 16, "shl.b32 %r4, %r1, 4; mov.u32 %r3, %r4;");
+  // Rows of 64 bytes, 256 apart: half a line each, two of which lie in one line of shared memory.
+  const std::string rows =
+      "and.b32 %r5, %r1, 3; shl.b32 %r5, %r5, 4; shr.u32 %r6, %r1, 2;"
+      "mad.lo.u32 %r4, %r6, 256, %r5;";
+  check(16, 16, rows + "mad.lo.u32 %r3, %r6, 64, %r5;");
+  // From 80 bytes of a line on each of them goes to two.
+  check(32, 32, rows + "mad.lo.u32 %r3, %r6, 128, %r5; add.u32 %r3, %r3, 80;");
+  // To eight, which takes as long as to two.
+  check(128, 32, "shl.b32 %r4, %r1, 4; shl.b32 %r3, %r1, 7;");
+  check(4, 4, "shl.b32 %r4, %r1, 4; mov.u32 %r3, %r4; setp.lt.u32 %p1, %r1, 8; @!%p1 exit;");
 }
 
 TEST_CASE("the detail and the table say what was found") {
