@@ -15,10 +15,13 @@
 namespace fa_tune::measure {
 namespace {
 
-// A sample must last long enough that the clock's resolution (0.5 us for events) and the gap
-// between two graphs are lost in it.
-constexpr double kSampleUs = 200;
-constexpr int kMostLaunches = 200;
+// A sample must last long enough that the clock's resolution (0.5 us for events) and what it costs
+// to begin and to end a graph are lost in it. That is 2.2 to 2.8 us on an H200
+// (tools/bench/results/sample_length): over 1% of a screen's sample, though about the same for all
+// kernels that it ranks, and 0.3% of a final's.
+constexpr double kScreenSampleUs = 200;
+constexpr double kFinalSampleUs = 1000;
+constexpr int kMostLaunches = 1000;
 
 constexpr int kLookSamples = 5;
 constexpr int kQuickLookSamples = 3;
@@ -57,8 +60,8 @@ bool usable(const device::Timing& timing) {
                      [](double us) { return usable(us); });
 }
 
-int launches_for(double us) {
-  return static_cast<int>(std::clamp(std::ceil(kSampleUs / us), 1.0, double{kMostLaunches}));
+int launches_for(double us, double sample_us) {
+  return static_cast<int>(std::clamp(std::ceil(sample_us / us), 1.0, double{kMostLaunches}));
 }
 
 // What is timed, wherever and how often.
@@ -116,6 +119,7 @@ std::expected<Settled, device::Fault> settle(
     const Work& work, Effort effort = Effort::final_,
     double slow_us = std::numeric_limits<double>::infinity()) {
   const bool quick = effort == Effort::screen;
+  const double sample_us = quick ? kScreenSampleUs : kFinalSampleUs;
   device::TimingPlan plan = work.plan(1, quick ? kQuickLookSamples : kLookSamples, 2);
   int fewest = 1;  // with fewer the clock gave nonsense
   double spent_us = 0;
@@ -126,13 +130,13 @@ std::expected<Settled, device::Fault> settle(
     if (!timing) return std::unexpected(timing.error());
     if (plan.launches_per_sample > asked) fewest = plan.launches_per_sample;
     const double us = median(timing->samples_us);
-    if (quick && us >= kSampleUs) {
+    if (quick && us >= sample_us) {
       Settled known{1, us, {}};
       if (us > slow_us) known.enough = std::move(*timing);
       return known;
     }
     spent_us += us * plan.launches_per_sample * (plan.samples + plan.warm_up_samples);
-    const int wanted = std::max(work.restores() ? 1 : launches_for(us), fewest);
+    const int wanted = std::max(work.restores() ? 1 : launches_for(us, sample_us), fewest);
     const bool agree = std::abs(us - previous_us) <= kSettled * us;
     previous_us = us;
     const bool whole = close(plan.launches_per_sample, wanted);
@@ -323,7 +327,7 @@ std::expected<LaunchRace, RaceFault> race_launches(device::Device& device,
     const int samples =
         restore.empty()
             ? kBlockSamples
-            : static_cast<int>(std::clamp<double>(kBlockSamples * kSampleUs / settled->us,
+            : static_cast<int>(std::clamp<double>(kBlockSamples * kScreenSampleUs / settled->us,
                                                   kBlockSamples, kMostRestoredBlockSamples));
     plans.push_back(
         work(under_way).plan(l2 == device::L2::cold ? 1 : settled->launches, samples, 1, l2));

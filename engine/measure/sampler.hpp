@@ -22,10 +22,10 @@ enum class Effort {
 };
 
 // Times one launch. It picks from a first look how many launches make a sample, so that a sample
-// lasts long enough for the clock, then samples and summarizes. In a final measurement, samples of
-// a throttled GPU are taken again after a pause, up to three times; those that are throttled then
-// too stay and are marked. A device that predicts is asked once, in a final measurement for a
-// complete launch.
+// lasts long enough for the clock (200 us in a screen, a millisecond in a final measurement), then
+// samples and summarizes. In a final measurement, samples of a throttled GPU are taken again after
+// a pause, up to three times; those that are throttled then too stay and are marked. A device that
+// predicts is asked once, in a final measurement for a complete launch.
 //
 // `slow_us`: a screen that sees a launch take longer than this ends with its first three samples of
 // full length: enough to know that it is slow. Where something is restored, for launches of 200 us
@@ -57,7 +57,7 @@ struct RaceFault {
 
 // Races launches on a device that measures, the first as the baseline. It runs the baseline until
 // the clock falls no further, then the race begins. In a block, a kernel's time is the median of
-// three samples, of 200 us each or, with a cold cache, of one launch each. Throttled samples are
+// three samples, of a millisecond each or, with a cold cache, of one launch each. Throttled samples are
 // taken again as in a final measurement, up to five times in the whole race. `restore` (see
 // measure()) is for all contestants, because they have the same buffers. A block has up to 15
 // samples then.

@@ -22,7 +22,7 @@ TEST_CASE("a sample is made long enough, and no longer than the cap") {
     int fewest;
     int most;
   };
-  for (const Case c : {Case{0.5, 200, 200}, Case{6, 17, 60}, Case{90, 2, 4}, Case{5000, 1, 1}}) {
+  for (const Case c : {Case{0.1, 1000, 1000}, Case{0.5, 400, 400}, Case{6, 17, 60}, Case{90, 2, 4}, Case{5000, 1, 1}}) {
     ClockDevice device([&](const TimingPlan&, int) { return c.us; });
     const auto result = measure::measure(device, {}, Effort::screen);
     REQUIRE(result);
@@ -30,9 +30,23 @@ TEST_CASE("a sample is made long enough, and no longer than the cap") {
     const TimingPlan& last = device.plans.back();
     CHECK(last.launches_per_sample >= c.fewest);
     CHECK(last.launches_per_sample <= c.most);
-    CHECK(last.launches_per_sample * std::max(c.us, 0.9) >= 100);
+    CHECK(last.launches_per_sample * c.us >= 100);
     CHECK(result->time_us.value == c.us);
   }
+}
+
+TEST_CASE("what beginning and ending a sample costs is lost in a final measurement and in a race") {
+  const auto with_ends = [](const TimingPlan& plan, int) {
+    return 3 + 1.6 / plan.launches_per_sample;
+  };
+  ClockDevice device(with_ends);
+  const auto alone = measure::measure(device, {}, Effort::final_);
+  REQUIRE(alone);
+  CHECK(alone->time_us.value < 3 * 1.002);
+  const auto raced = race_launches(device, std::vector<Launch>(2));
+  REQUIRE(raced);
+  CHECK(raced->timings[1].samples_us.front() < 3 * 1.002);
+  CHECK(raced->timings[1].launches_per_sample == alone->timing.launches_per_sample);
 }
 
 TEST_CASE("a first look that overestimates a short kernel is corrected by the next") {
@@ -176,7 +190,7 @@ TEST_CASE("a clock that only gives nonsense is a lost device, not a time") {
     REQUIRE_FALSE(result);
     CHECK(result.error().kind == FaultKind::device_lost);
     CHECK(result.error().message.find("fake:0") != std::string::npos);
-    CHECK(device.plans.back().launches_per_sample == 200);
+    CHECK(device.plans.back().launches_per_sample == 1000);
   }
 }
 
