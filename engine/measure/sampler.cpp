@@ -16,7 +16,7 @@ namespace fa_tune::measure {
 namespace {
 
 // A sample must last long enough that the clock's resolution (0.5 us for events) and what it costs
-// to begin and to end a graph are lost in it. That is 2.2 to 2.8 us on an H200
+// to begin and to end a graph are lost in it. That is 2.3 to 2.8 us on an H200
 // (tools/bench/results/sample_length): over 1% of a screen's sample, though about the same for all
 // kernels that it ranks, and 0.3% of a final's.
 constexpr double kScreenSampleUs = 200;

@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         Mask::kLimitsLast && first_key + WARP_KEYS - 1 > first_query + mask.last_shift;
     const bool before_first = WINDOW_LEFT && first_key < mask.first_key(last_query);
     const bool needs_mask = past_end || past_last || before_first;
-    if (needs_mask) apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
+    if (needs_mask) apply_mask(scores, 0, kN, mask, thread_row, first_key + lane % 4 * 2);
     if (needs_mask || !kFoldMax) {
       copy(largest, state.maximum);
       extend_row_max(largest, scores, 0, kN);

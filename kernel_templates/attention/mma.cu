@@ -33,7 +33,8 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass); EARLY_P: with by_sum and K_PARTS, this many quarters of a part's probabilities are
+// pass; by_part: besides, parts of K that a warp's rows do not see are left out, by code of its own
+// for each number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this many quarters of a part's probabilities are
 // computed beside the products of the next one, and the others beside P V; JOIN_PLACE (over_kv,
 // own): where warps that share rows leave their sums for each other: in a place of its own they
 // need not wait until all have done with K and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
@@ -57,20 +58,43 @@
 #include "scores.cuh"
 #include "tile.cuh"
 
-// kMayMask: the tile may contain masked keys. kFoldMax: fold row maxima into the QK loop; useless
-// where a mask changes scores afterwards.
+// kParts: how many of K's parts rows see. kMayMask: any key may be masked. kMasksLast: keys of the
+// last of these parts may. kFoldMax: fold row maxima into the QK loop; useless where a mask changes
+// scores afterwards.
 struct AnyTile {
+  static constexpr int kParts = K_PARTS;
   static constexpr bool kMayMask = true;
+  static constexpr bool kMasksLast = false;
   static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
 };
 struct MaskedTile {
+  static constexpr int kParts = K_PARTS;
   static constexpr bool kMayMask = true;
+  static constexpr bool kMasksLast = false;
   static constexpr bool kFoldMax = false;
 };
 struct WholeTile {
+  static constexpr int kParts = K_PARTS;
   static constexpr bool kMayMask = false;
+  static constexpr bool kMasksLast = false;
   static constexpr bool kFoldMax = true;
 };
+template <int kSeen>
+struct PartsOfTile {
+  static constexpr int kParts = kSeen;
+  static constexpr bool kMayMask = false;
+  static constexpr bool kMasksLast = true;
+  static constexpr bool kFoldMax = false;
+};
+
+// Calls `act` with the tile of whose parts so many are seen.
+template <int kSeen = 1, typename Act>
+__device__ __forceinline__ void with_parts(int parts, const Act& act) {
+  if constexpr (kSeen < K_PARTS) {
+    if (parts != kSeen) return with_parts<kSeen + 1>(parts, act);
+  }
+  act(PartsOfTile<kSeen>());
+}
 
 #if MIN_BLOCKS > 0
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
@@ -209,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     bool needs_mask = false;
     if constexpr (decltype(kind)::kMayMask) {
       needs_mask = has_hidden_keys(first_key);
-      if (needs_mask) apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
+      if (needs_mask) apply_mask(scores, 0, kN, mask, thread_row, first_key + lane % 4 * 2);
     }
     if (needs_mask || !kFoldMax) {
       copy(largest, state.maximum);
@@ -226,23 +250,28 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   float row_sums[kM][2] = {};
   // RESCALE by_sum: the maxima of the first keys stand for those of all, unless those are known.
   const auto process_tile_by_sum = [&](int tile, auto kind) {
+    using Kind = decltype(kind);
+    constexpr int kParts = Kind::kParts;
     const int first_key = copies.first_key(tile) + warp_key;
     copies.await_k(tile, 0);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
     float scores[kM][kN][4] = {};
     // A sum that begins at -inf stays there.
-    if (decltype(kind)::kMayMask && has_hidden_keys(first_key))
-      apply_mask(scores, mask, thread_row, first_key + lane % 4 * 2);
+    if (Kind::kMayMask && has_hidden_keys(first_key))
+      apply_mask(scores, 0, kN, mask, thread_row, first_key + lane % 4 * 2);
     float row_offsets[kM][2];
 #pragma unroll
-    for (int part = 0; part < K_PARTS; ++part) {
+    for (int part = 0; part < kParts; ++part) {
+      if (Kind::kMasksLast && part == kParts - 1)
+        apply_mask(scores, part * kPartFragments, (part + 1) * kPartFragments, mask, thread_row,
+                   first_key + lane % 4 * 2);
       if (part > 0) copies.await_k(tile, part);
       // From the last part on there is no wait and no branch, so that the exponentials find their
       // places beside the products of both.
-      if (K_PARTS > 1 && part == K_PARTS - 1) copies.await_v(tile);
+      if (K_PARTS > 1 && part == kParts - 1) copies.await_v(tile);
       multiply_q_k<false>(scores, state.maximum, part, q_held, base, copies.k_at(tile), lane_k,
                           warp_row, lane);
-      if (part == min(1, K_PARTS - 1)) {
+      if (part == min(1, kParts - 1)) {
         // Beside the products of the second part. Those of a few keys will do; where they do not,
         // the sums say so.
         float largest[kM][2];
@@ -257,13 +286,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                       how.factor);
     }
     const auto next_k = [&] {
+      // What is still under way must not come after the next tile, or after the block.
+#pragma unroll
+      for (int part = kParts; part < K_PARTS; ++part) copies.await_k(tile, part);
       copies.end_k(tile, lane);
       if constexpr (K_PARTS == 1) copies.await_v(tile);
       copies.begin_k(tile + STAGES);
     };
     if constexpr (K_PARTS == 1) next_k();
-    multiply_p_v<(K_PARTS - 1) * kEarlySteps>(state, scores, row_offsets, how.factor,
-                                              copies.v_at(tile), lane_v);
+    multiply_p_v<(kParts - 1) * kEarlySteps, kParts * kPartFragments / 2>(
+        state, scores, row_offsets, how.factor, copies.v_at(tile), lane_v);
     // Needed after the last tile only, but here they stand beside its last products. Tiles that
     // have parts are large.
     if constexpr (K_PARTS > 1) {
@@ -275,7 +307,20 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   };
   const auto process_tiles = [&](const auto& process_tile) {
     for (int tile = first_tile; tile < end_tile; ++tile) {
-      if constexpr (kMaskedApart) {
+      if constexpr (kMaskedTiles == MaskedTiles::by_part) {
+        // All rows of this warp see the keys of the tile in front of `whole`, and one those in front
+        // of `seen`.
+        const int first_of_tile = copies.first_key(tile);
+        const int whole = mask.end_key(first_row + warp_row) - first_of_tile;
+        const int seen = mask.end_key(first_row + warp_row + kWarpRows - 1) - first_of_tile;
+        const int parts = min((seen + kPartKeys - 1) / kPartKeys, K_PARTS);
+        if (whole >= BLOCK_N)
+          process_tile(tile, WholeTile());
+        else if (parts > 0 && whole >= (parts - 1) * kPartKeys)
+          with_parts(parts, [&](auto kind) { process_tile(tile, kind); });
+        else
+          process_tile(tile, MaskedTile());
+      } else if constexpr (kMaskedTiles == MaskedTiles::apart) {
         const int key_tile = copies.first_key(tile) / BLOCK_N;
         if (key_tile >= end_whole_tile || (WINDOW_LEFT && key_tile < first_whole_tile)) {
           process_tile(tile, MaskedTile());
@@ -324,7 +369,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       clear(state);
       copies.restart();
       copies.begin_first();
-      process_tiles(find_maxima);
+      // The same for all kinds of tiles.
+      if constexpr (kMaskedTiles == MaskedTiles::by_part)
+        for (int tile = first_tile; tile < end_tile; ++tile) find_maxima(tile, AnyTile());
+      else
+        process_tiles(find_maxima);
       __syncthreads();
       copies.restart();
       copies.begin_first();

@@ -82,20 +82,21 @@ __device__ __forceinline__ void extend_row_max_by_keys(float (&largest)[kM][2],
       mma_16x8x16(scores[i][1], q[i], k[2], k[3]);
     }
   }
-  apply_mask(scores, mask, first_row, first_key + lane % 4 * 2);
+  apply_mask(scores, 0, 2, mask, first_row, first_key + lane % 4 * 2);
   extend_row_max(largest, scores, 0, 2);
 }
 
 // output += P V. The accumulator layout of two score fragments is the A layout of one 16x16
 // operand. Each step's products stand beside the next one's exponentials: the tensor cores and the
-// special function unit work at a time. Of the first kDone steps `p` has the probabilities already.
-template <int kDone = 0>
+// special function unit work at a time. Of the first kDone of kSteps steps `p` has the
+// probabilities already.
+template <int kDone = 0, int kSteps = kN / 2>
 __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN][4],
                                              const float (&row_offsets)[kM][2], float factor,
                                              unsigned v_tile, int lane_v) {
   if constexpr (kDone == 0) probabilities(p, state, 0, 1, row_offsets, factor);
 #pragma unroll
-  for (int step = 0; step < kN / 2; ++step) {
+  for (int step = 0; step < kSteps; ++step) {
     unsigned a[kM][4];
 #pragma unroll
     for (int i = 0; i < kM; ++i)
@@ -105,7 +106,7 @@ __device__ __forceinline__ void multiply_p_v(WarpState& state, float (&p)[kM][kN
         a[i][2 * part] = pack(fragment[0], fragment[1]);
         a[i][2 * part + 1] = pack(fragment[2], fragment[3]);
       }
-    if (step + 1 >= kDone && step + 1 < kN / 2)
+    if (step + 1 >= kDone && step + 1 < kSteps)
       probabilities(p, state, step + 1, step + 2, row_offsets, factor);
 #pragma unroll
     for (int d = 0; d < kD; d += 2) {

@@ -24,18 +24,27 @@ __device__ __forceinline__ void apply_score_mod(float (&scores)[kM][kN][4], cons
                                       first_key + key_of_fragment(j) + e % 2);
 }
 
-// Scores of keys a row must not see become -inf.
+// Scores in fragments [from, to) of keys that a row must not see become -inf. `first_row` and
+// `first_key` belong to this thread's fragments.
 template <int kFragments>
-__device__ __forceinline__ void apply_mask(float (&scores)[kM][kFragments][4], const Mask& mask,
-                                           int first_row, int first_key) {
+__device__ __forceinline__ void apply_mask(float (&scores)[kM][kFragments][4], int from, int to,
+                                           const Mask& mask, int first_row, int first_key) {
 #pragma unroll
   for (int i = 0; i < kM; ++i)
 #pragma unroll
-    for (int j = 0; j < kFragments; ++j)
+    for (int h = 0; h < 2; ++h) {
+      const int query = query_of(first_row + i * 16 + h * 8);
+      const int end = mask.end_key(query) - first_key;
+      const int first = mask.first_key(query) - first_key;
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        mask.apply(scores[i][j][e], query_of(first_row + i * 16 + e / 2 * 8),
-                   first_key + key_of_fragment(j) + e % 2);
+      for (int j = from; j < to; ++j)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const int key = key_of_fragment(j) + c;
+          if (key >= end || (WINDOW_LEFT && key < first))
+            scores[i][j][2 * h + c] = minus_infinity();
+        }
+    }
 }
 
 __device__ __forceinline__ void copy(float (&to)[kM][2], const float (&from)[kM][2]) {

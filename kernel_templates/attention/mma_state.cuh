@@ -6,13 +6,13 @@
 #include "tile.cuh"
 
 enum class Epilogue { direct, staged };
-enum class MaskedTiles { among, apart };
+enum class MaskedTiles { among, apart, by_part };
 enum class KvOrder { forwards, backwards };
 enum class BlockOrder { by_rows, longest_first };
 enum class JoinPlace { over_kv, own };
 
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
-constexpr bool kMaskedApart = MaskedTiles::MASKED_TILES == MaskedTiles::apart;
+constexpr MaskedTiles kMaskedTiles = MaskedTiles::MASKED_TILES;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = BlockOrder::SCHEDULE == BlockOrder::longest_first;
 constexpr JoinPlace kJoinPlace = JoinPlace::JOIN_PLACE;

@@ -280,13 +280,13 @@ TEST_CASE("features: planted faults are refused") {
 
   TaskBench window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
-         {{"key < row + shift - left)", "key < row + shift - left - 1)"}});
+         {{"mask.first_key(query) - first_key", "mask.first_key(query) - 1 - first_key"}});
   refuse(window, "left end one key late",
-         {{"key < row + shift - left)", "key <= row + shift - left)"}});
+         {{"mask.first_key(query) - first_key", "mask.first_key(query) + 1 - first_key"}});
   refuse(window, "right end one key late",
-         {{"key > row + last_shift)", "key > row + last_shift + 1)"}});
+         {{"mask.end_key(query) - first_key", "mask.end_key(query) + 1 - first_key"}});
   refuse(window, "right end one key early",
-         {{"key > row + last_shift)", "key >= row + last_shift)"}});
+         {{"mask.end_key(query) - first_key", "mask.end_key(query) - 1 - first_key"}});
   refuse(window, "first tile one too late",
          {{"first_tile = mask.first_key(first_row) / BLOCK_N",
            "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});

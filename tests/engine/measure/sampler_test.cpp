@@ -22,7 +22,8 @@ TEST_CASE("a sample is made long enough, and no longer than the cap") {
     int fewest;
     int most;
   };
-  for (const Case c : {Case{0.1, 1000, 1000}, Case{0.5, 400, 400}, Case{6, 17, 60}, Case{90, 2, 4}, Case{5000, 1, 1}}) {
+  for (const Case c : {Case{0.1, 1000, 1000}, Case{0.5, 400, 400}, Case{6, 17, 60}, Case{90, 2, 4},
+                       Case{5000, 1, 1}}) {
     ClockDevice device([&](const TimingPlan&, int) { return c.us; });
     const auto result = measure::measure(device, {}, Effort::screen);
     REQUIRE(result);
