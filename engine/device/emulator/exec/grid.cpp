@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -42,6 +43,11 @@ struct Flight {
   int interruptions = 0;
 };
 
+struct Kept {
+  std::uint64_t number = 0;  // of the cluster
+  std::unique_ptr<Record> record;
+};
+
 // Of interleavings: what is no cluster's. One draws the order in which clusters begin.
 constexpr std::uint64_t kOrderDraws = ~std::uint64_t{0};
 constexpr std::uint64_t kOwnDraws = kOrderDraws - 1;
@@ -51,12 +57,13 @@ enum class Recording { none, all, sample };
 class GridRun {
  public:
   GridRun(const LaunchContext& context, ClusterOrder order, Recording recording,
-          std::uint64_t whole_up_to)
+          std::uint64_t whole_up_to, std::map<std::uint64_t, std::uint64_t> neighbours = {})
       : context_(context),
         order_(std::move(order)),
         turns_(context.interleaving, kOwnDraws),
         recording_(recording),
-        launch_left_(context.launch_budget) {
+        launch_left_(context.launch_budget),
+        neighbours_(std::move(neighbours)) {
     context_.between_blocks = &between_blocks_;
     whole_up_to_ = whole_up_to;
     deciding_ = order_.sampled_only();
@@ -85,6 +92,8 @@ class GridRun {
   // After all threads have worked.
   std::optional<Diagnostic> finish() {
     for (const auto& cluster : idle_) note(order_.begun(), cluster->finish());
+    for (auto& [cluster, kept] : unpaired_)
+      if (kept.number == cluster) record_.join(std::move(*kept.record));
     return std::move(diagnostic_);
   }
   Record& record() { return record_; }
@@ -182,8 +191,26 @@ class GridRun {
       return;
     }
     note(flight.number, flight.cluster->end());
-    if (flight.record) record_.join(std::move(*flight.record));
+    if (flight.record) keep(flight.number, std::move(flight.record));
     idle_.push_back(std::move(flight.cluster));
+  }
+
+  // Those of two neighbours wait for each other; then the first one's is counted.
+  void keep(std::uint64_t number, std::unique_ptr<Record> record) {
+    for (const auto& [cluster, neighbour] : neighbours_) {
+      if (number != cluster && number != neighbour) continue;
+      auto [place, is_first] = unpaired_.try_emplace(cluster);
+      if (is_first) {
+        place->second = {number, std::move(record)};
+        return;
+      }
+      std::unique_ptr<Record> other = std::move(place->second.record);
+      unpaired_.erase(place);
+      if (number == neighbour) std::swap(record, other);
+      record->compare_reads(*other);
+      break;
+    }
+    record_.join(std::move(*record));
   }
 
   // All that have begun wait, and have been asked often enough.
@@ -286,6 +313,8 @@ class GridRun {
   std::uint64_t first_failed_ = 0;
   std::optional<Diagnostic> diagnostic_;
   Record record_;
+  std::map<std::uint64_t, std::uint64_t> neighbours_;  // Sampling
+  std::map<std::uint64_t, Kept> unpaired_;             // by the first of two
 };
 
 void work_in_threads(GridRun& run, const LaunchContext& context, int threads) {
@@ -314,8 +343,11 @@ std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Re
 
 Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& sampling,
                     Record& record) {
-  GridRun run(context, ClusterOrder(context.config.cluster_count(), sampling.clusters),
-              Recording::sample, sampling.whole_up_to);
+  std::vector<std::uint64_t> looked_at = sampling.clusters;
+  for (const auto& [cluster, neighbour] : sampling.neighbours) looked_at.push_back(neighbour);
+  std::ranges::sort(looked_at);
+  GridRun run(context, ClusterOrder(context.config.cluster_count(), std::move(looked_at)),
+              Recording::sample, sampling.whole_up_to, sampling.neighbours);
   work_in_threads(run, context, threads);
   auto diagnostic = run.finish();
   record = std::move(run.record());
@@ -334,6 +366,21 @@ std::vector<std::uint64_t> sample_evenly(std::uint64_t total, std::uint64_t most
     sample.push_back(index);
   }
   return sample;
+}
+
+std::map<std::uint64_t, std::uint64_t> neighbours_of(const std::vector<std::uint64_t>& sample,
+                                                     std::uint64_t total, std::uint64_t sms) {
+  std::map<std::uint64_t, std::uint64_t> neighbours;
+  for (std::size_t i = 1; i < sample.size(); i += 2) {
+    const std::uint64_t cluster = sample[i];
+    if (cluster + sms >= total && cluster < sms) continue;
+    const std::uint64_t neighbour = cluster + sms < total ? cluster + sms : cluster - sms;
+    const bool taken =
+        std::ranges::binary_search(sample, neighbour) ||
+        std::ranges::any_of(neighbours, [&](const auto& pair) { return pair.second == neighbour; });
+    if (!taken) neighbours[cluster] = neighbour;
+  }
+  return neighbours;
 }
 
 }  // namespace fa_tune::emulator

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,9 @@ std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Re
 // Which clusters of a launch are recorded, and whether the others run too.
 struct Sampling {
   std::vector<std::uint64_t> clusters;  // ascending, the first of the grid among them
+  // Of some of these, of one CTA each: another that an SM would hold at the same time. It runs as
+  // well, and only what it reads is looked at (Record::compare_reads).
+  std::map<std::uint64_t, std::uint64_t> neighbours = {};
   // All others run too, where the grid takes no more effort (Cta::effort) than this, going by its
   // first cluster; else only if one of the sample waits for one that is not.
   std::uint64_t whole_up_to = 0;
@@ -36,5 +40,11 @@ Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& s
 // What a sample of `total` takes: all if there are at most `most`, else that many spread evenly,
 // first and last among them.
 std::vector<std::uint64_t> sample_evenly(std::uint64_t total, std::uint64_t most);
+
+// For every second cluster of a sample, of one CTA each, one that is likely to be on the same of
+// `sms` SMs: each gets a CTA before one gets a second. On an H200, of 132, those that an SM got first
+// were 124 to 140 apart, mostly 132; which one it gets when one ends is the first that is left.
+std::map<std::uint64_t, std::uint64_t> neighbours_of(const std::vector<std::uint64_t>& sample,
+                                                     std::uint64_t total, std::uint64_t sms);
 
 }  // namespace fa_tune::emulator

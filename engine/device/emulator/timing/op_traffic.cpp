@@ -6,8 +6,17 @@
 
 namespace fa_tune::emulator {
 
+double l1_hits(const OpCounters& op, const L1Reuse& l1) {
+  const auto again = static_cast<double>(op.sectors_again);
+  if (op.sectors_compared == 0) return again * l1.again;
+  const double first = static_cast<double>(op.global_sectors) - again;
+  const double shared =
+      static_cast<double>(op.sectors_of_neighbour) / static_cast<double>(op.sectors_compared);
+  return again * l1.again + first * shared * l1.neighbours;
+}
+
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
-                                             double l1_keeps) {
+                                             const L1Reuse& l1) {
   const auto& ops = record.ops();
   std::vector<OpTraffic> traffic(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -20,9 +29,9 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
     traffic[i].wavefronts = wavefronts / executions;
     auto sectors = static_cast<double>(ops[i].global_sectors);
     if (role == Role::global_read && sectors > 0) {
-      const double again = static_cast<double>(ops[i].sectors_again) * l1_keeps;
-      traffic[i].hits = again / sectors;
-      sectors -= again;
+      const double hits = l1_hits(ops[i], l1);
+      traffic[i].hits = hits / sectors;
+      sectors -= hits;
     }
     if (role == Role::async_copy) {
       // What goes to several lines of shared memory is asked for anew for each; what goes to more

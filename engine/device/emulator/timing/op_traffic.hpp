@@ -14,8 +14,18 @@ struct OpTraffic {
   double hits = 0;        // share of its sectors that L1 has
 };
 
-// By instruction of the program. `l1_keeps`: the share of what a CTA reads again that L1 still has.
+// What L1 has of what an SM's CTAs read.
+struct L1Reuse {
+  double again = 1;       // the share of what a CTA reads again that it still has
+  double neighbours = 0;  // and of what another CTA of the SM reads too
+};
+
+// The sectors of an instruction's loads that L1 has: of those that its CTA has read before, and of
+// those that a CTA before it on the same SM has.
+double l1_hits(const OpCounters& op, const L1Reuse& l1);
+
+// By instruction of the program.
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
-                                             double l1_keeps);
+                                             const L1Reuse& l1);
 
 }  // namespace fa_tune::emulator

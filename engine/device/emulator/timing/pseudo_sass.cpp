@@ -253,8 +253,7 @@ MachineCode make_machine_code(const Program& program, const DeviceProfile& profi
   code.costs = translate(program, profile);
   for (const Cost& cost : code.costs) code.issues.push_back(cost.issues);
   BlockMaker(program, code).run();
-  if (!program.machine_code.empty() && getenv("NO_SASS") == nullptr)
-    use_machine_code(program, profile, record, code);
+  if (!program.machine_code.empty()) use_machine_code(program, profile, record, code);
   return code;
 }
 

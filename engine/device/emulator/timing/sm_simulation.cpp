@@ -33,7 +33,7 @@ class Simulation {
         profile_(profile),
         work_(work),
         recorded_(record, work.grid, work.sms, work.resident),
-        per_op_(traffic_per_execution(code, record, work.l1_keeps)),
+        per_op_(traffic_per_execution(code, record, work.l1)),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         synchronization_(profile_, work_, l2_) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
@@ -33,8 +34,8 @@ struct SmWork {
   double l2_bytes_per_clock = 0;
   double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
-  double spilled_words = 0;      // a thread, stores and loads, where the machine code is not known
-  double l1_keeps = 1;           // the share of what a CTA reads again that L1 still has
+  double spilled_words = 0;  // a thread, stores and loads, where the machine code is not known
+  L1Reuse l1 = {};
   bool spills_leave_l1 = false;  // they are more than it holds
   double clocks_per_issue = 1;   // more than 1 where instructions come too slowly
 };

@@ -10,7 +10,8 @@
 //    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when
 //    inputs, unit and scheduler are there; shared memory and L1, which are one, serve wavefronts, L2
 //    sectors, barriers join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost
-//    of barriers are not formulas but follow from that.
+//    of barriers are not formulas but follow from that. Of what loads want L1 has what their CTA
+//    has read before, and what others on the SM read too, going by some that are looked at.
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold; atomic operations on few lines wait for
 //    each other in L2 (atomic_contention.cpp). A kernel is timed over and over on the
 //    same data; what fits in L2 stays there.
@@ -96,13 +97,14 @@ struct Traffic {
 // Bulk copies between L2 and shared memory are a part, those within a cluster are not. A copy that
 // several CTAs receive counts once. What L1 has of what loads want comes to no L2.
 Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const Record& record,
-                   double to_grid, const Counters& grid, double reachable_bytes, double l1_keeps) {
+                   double to_grid, const Counters& grid, double reachable_bytes,
+                   const L1Reuse& l1) {
   Traffic traffic;
   traffic.read = real(grid.global_sectors_read) * kSectorBytes;
   traffic.written = real(grid.global_sectors_written) * kSectorBytes;
   for (std::size_t i = 0; i < record.ops().size(); ++i) {
     if (costs[i].role == Role::global_read)
-      traffic.read -= real(record.ops()[i].sectors_again) * to_grid * l1_keeps * kSectorBytes;
+      traffic.read -= l1_hits(record.ops()[i], l1) * to_grid * kSectorBytes;
     const double bytes = real(record.ops()[i].bulk_bytes) * to_grid;
     if (bytes <= 0) continue;
     const auto route = static_cast<Route>(program.ops[i].m[0]);
@@ -159,6 +161,16 @@ DeviceProfile with_misses(const DeviceProfile& profile, const Traffic& traffic) 
   return seen;
 }
 
+// Of what a CTA reads: what another on the same SM reads as well.
+double shared_with_neighbours(const Record& record) {
+  double compared = 0, shared = 0;
+  for (const OpCounters& op : record.ops()) {
+    compared += real(op.sectors_compared);
+    shared += real(op.sectors_of_neighbour);
+  }
+  return compared > 0 ? shared / compared : 0;
+}
+
 // With `blocks` CTAs on an SM.
 double l1_bytes(const DeviceProfile& profile, const KernelResources& resources,
                 const LaunchConfig& launch, int blocks) {
@@ -168,14 +180,22 @@ double l1_bytes(const DeviceProfile& profile, const KernelResources& resources,
   return std::max(profile.shared_per_sm - shared, 0.0) + kL1Beside;
 }
 
-// Of what a CTA reads again: all if what the CTAs of an SM read fits, else as much as there is room
-// for.
-double share_kept(const Counters& totals, int blocks, double l1_bytes) {
+// `blocks` CTAs are on an SM at a time, of `rounds` times as many in all.
+L1Reuse l1_reuse(const Record& record, int blocks, double rounds, double l1_bytes) {
+  const Counters& totals = record.totals;
+  // What all of them read is there once.
+  const double once = shared_with_neighbours(record) * (blocks - 1) / blocks;
+  const double read = real(totals.global_sectors_read - totals.global_sectors_again);
   // What a CTA writes takes room as well: from when it is written, half of it in the mean.
-  const double sectors = real(totals.global_sectors_read - totals.global_sectors_again) +
-                         real(totals.global_sectors_written) / 2;
-  const double held = blocks * sectors * kSectorBytes / std::max(real(totals.blocks), 1.0);
-  return std::min(l1_bytes / std::max(held, 1.0), 1.0);
+  const double written = real(totals.global_sectors_written) / 2;
+  const auto kept = [&](double sectors) {
+    const double held = sectors * kSectorBytes / std::max(real(totals.blocks), 1.0);
+    return std::min(l1_bytes / std::max(held, 1.0), 1.0);
+  };
+  // Between two reads of one CTA the others read as well. Between those of two CTAs, which are as
+  // far as they are by chance, all of them together read what one does.
+  return {.again = kept(blocks * (read * (1 - once) + written)),
+          .neighbours = kept(read + written) * (1 - 1 / (blocks * rounds))};
 }
 
 struct Part {
@@ -228,6 +248,11 @@ Json lines_json(const Program& program, const Record& record, double to_grid) {
 
 }  // namespace
 
+bool reads_through_l1(const Program& program, const DeviceProfile& profile) {
+  return std::ranges::any_of(translate_each(program, profile),
+                             [](const Cost& cost) { return cost.role == Role::global_read; });
+}
+
 Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
                         const LaunchConfig& launch, const Program& program, const Record& record,
                         double reachable_bytes) {
@@ -237,16 +262,18 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const Counters grid = record.totals.scaled(to_grid);
   const double in_l1 = l1_bytes(profile, resources, launch, held.blocks_per_sm);
-  const double l1_keeps = share_kept(record.totals, std::max(held.blocks_per_sm, 1), in_l1);
+  const int resident = std::max(held.blocks_per_sm, 1);
+  const double rounds = blocks / busy_sms / resident;
+  const L1Reuse l1 = l1_reuse(record, resident, rounds, in_l1);
   const Traffic traffic = traffic_of(program, translate_each(program, profile), record, to_grid,
-                                     grid, reachable_bytes, l1_keeps);
+                                     grid, reachable_bytes, l1);
   const DeviceProfile seen = with_misses(profile, traffic);
   const MachineCode code = make_machine_code(program, seen, record);
 
   SmWork work;
   work.grid = launch.grid.count();
   work.sms = static_cast<std::uint64_t>(std::max(profile.sms, 1));
-  work.resident = std::max(held.blocks_per_sm, 1);
+  work.resident = resident;
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
   work.bulk_gain = bulk_gain(traffic);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
@@ -254,7 +281,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   if (code.machine_share < kMostlyMachine)
     work.spilled_words =
         (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
-  work.l1_keeps = l1_keeps;
+  work.l1 = l1;
   const double spilled =
       held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
   work.spills_leave_l1 = spilled > in_l1;
@@ -286,9 +313,8 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
     waits.push_back({name_of(static_cast<Wait>(i)), sm.waits[i] / warps * us_per_clock});
   }
   // What a slice of L2 does one after the other keeps none of its units busy, and all warps waiting.
-  const double rounds = std::max(blocks / busy_sms / std::max(held.blocks_per_sm, 1), 1.0);
   waits[static_cast<std::size_t>(Wait::global)].us +=
-      std::max(atomics - std::max(sm_us, moved_us), 0.0) / rounds;
+      std::max(atomics - std::max(sm_us, moved_us), 0.0) / std::max(rounds, 1.0);
 
   Prediction prediction;
   const double at_full_clock_us = std::max(sm_us, memory_us);

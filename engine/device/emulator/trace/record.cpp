@@ -28,6 +28,8 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   global_wavefronts += other.global_wavefronts;
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
+  sectors_compared += other.sectors_compared;
+  sectors_of_neighbour += other.sectors_of_neighbour;
   async_sectors += other.async_sectors;
   bulk_bytes += other.bulk_bytes;
   return *this;
@@ -40,15 +42,23 @@ void SectorSet::clear() {
   held_ = 0;
 }
 
-bool SectorSet::insert(std::uint64_t sector) {
-  if (2 * held_ >= places_.size()) grow();
+std::size_t SectorSet::place_of(std::uint64_t sector) const {
   const std::size_t mask = places_.size() - 1;
   // Fibonacci hashing: neighbouring sectors go far apart.
   std::size_t at = (sector * 0x9e3779b97f4a7c15U) >> 20U & mask;
-  for (; places_[at].epoch == epoch_; at = (at + 1) & mask) {
-    if (places_[at].sector == sector) return false;
-  }
-  places_[at] = {sector, epoch_};
+  while (places_[at].epoch == epoch_ && places_[at].sector != sector) at = (at + 1) & mask;
+  return at;
+}
+
+bool SectorSet::has(std::uint64_t sector) const {
+  return places_[place_of(sector)].epoch == epoch_;
+}
+
+bool SectorSet::insert(std::uint64_t sector, std::uint32_t op) {
+  if (2 * held_ >= places_.size()) grow();
+  Place& place = places_[place_of(sector)];
+  if (place.epoch == epoch_) return false;
+  place = {sector, op, epoch_};
   ++held_;
   return true;
 }
@@ -60,7 +70,7 @@ void SectorSet::grow() {
   epoch_ = 1;
   held_ = 0;
   for (const Place& place : old) {
-    if (place.epoch == epoch) insert(place.sector);
+    if (place.epoch == epoch) insert(place.sector, place.op);
   }
 }
 
@@ -117,6 +127,13 @@ void Record::attribute() {
   op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;
   op.async_sectors += totals.async_sectors - before_.async_sectors;
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
+}
+
+void Record::compare_reads(const Record& neighbour) {
+  sectors_.for_each([&](std::uint64_t sector, std::uint32_t op) {
+    ops_[op].sectors_compared += 1;
+    ops_[op].sectors_of_neighbour += neighbour.sectors_.has(sector) ? 1 : 0;
+  });
 }
 
 void Record::end_blocks() {

@@ -22,6 +22,10 @@ struct OpCounters {
   std::uint64_t global_wavefronts = 0;  // in L1
   std::uint64_t global_sectors = 0;     // read or written
   std::uint64_t sectors_again = 0;      // of them, read before by the same CTA
+  // Of those that a CTA reads for the first time, in CTAs with a neighbour: all, and those that the
+  // neighbour reads as well (Record::compare_reads).
+  std::uint64_t sectors_compared = 0;
+  std::uint64_t sectors_of_neighbour = 0;
   std::uint64_t async_sectors = 0;
   std::uint64_t bulk_bytes = 0;
 
@@ -49,20 +53,30 @@ struct BlockTrace {
   std::vector<MbarrierPhase> phases;  // of the mbarriers in its shared memory
 };
 
-// Sectors of 32 bytes that a CTA has read: open addressing, emptied in no time.
+// Sectors of 32 bytes that a CTA has read, with the instruction that did: open addressing, emptied
+// in no time.
 class SectorSet {
  public:
   SectorSet();
   void clear();
-  bool insert(std::uint64_t sector);  // false if it was there
+  bool insert(std::uint64_t sector, std::uint32_t op);  // false if it was there
+  bool has(std::uint64_t sector) const;
+  template <typename Act>
+  void for_each(const Act& act) const {
+    for (const Place& place : places_)
+      if (place.epoch == epoch_) act(place.sector, place.op);
+  }
 
  private:
-  void grow();
-
   struct Place {
     std::uint64_t sector = 0;
+    std::uint32_t op = 0;
     std::uint32_t epoch = 0;
   };
+  void grow();
+  // Where the sector is, or a free place for it.
+  std::size_t place_of(std::uint64_t sector) const;
+
   std::vector<Place> places_;
   std::uint32_t epoch_ = 1;
   std::size_t held_ = 0;
@@ -84,7 +98,11 @@ class Record {
   // gain from here to the next call is the instruction's own.
   void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
   // Global reads; true for those that the CTA has not made before.
-  bool first_read(std::uint64_t sector) { return sectors_.insert(sector); }
+  bool first_read(std::uint64_t sector) {
+    return sectors_.insert(sector, static_cast<std::uint32_t>(last_));
+  }
+  // Once the CTA is over, and that of `neighbour` too, which an SM holds beside it.
+  void compare_reads(const Record& neighbour);
   // What the last instruction would have had of wavefronts in shared memory with wider accesses.
   void count_wide(std::array<std::uint64_t, 2> wavefronts) {
     for (std::size_t i = 0; i < wavefronts.size(); ++i)

@@ -340,7 +340,7 @@ TEST_CASE("an asynchronous copy asks for a line anew for each line of shared mem
                       "cp.async.cg.shared.global [%r3], [%rd2], 16;",
                   32);
     const auto traffic = traffic_per_execution(
-        make_machine_code(run.program, test::small_profile(), run.record), run.record, 1);
+        make_machine_code(run.program, test::small_profile(), run.record), run.record, {});
     const auto moved = std::ranges::max_element(traffic, {}, &OpTraffic::sectors);
     return std::pair(static_cast<double>(run.record.totals.async_sectors), moved->sectors);
   };

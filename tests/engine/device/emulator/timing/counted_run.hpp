@@ -17,9 +17,11 @@ namespace fa_tune::test {
 
 // A kernel after a counting run. Its one parameter `out` points at a megabyte.
 struct CountedRun {
-  // `body` begins with its declarations; `cluster` is in blocks.
+  // `body` begins with its declarations; `cluster` is in blocks. All are counted unless there is a
+  // sample.
   CountedRun(const std::string& body, emulator::TensorRule rule, std::uint32_t threads,
-             std::uint32_t blocks, std::uint32_t cluster = 1) {
+             std::uint32_t blocks, std::uint32_t cluster = 1,
+             const emulator::Sampling& sample = {}) {
     const auto& allocation = memory.allocate(1 << 20);
     auto loaded = emulator::load_program(test::kernel(".param .u64 out", body), "k", rule, memory);
     const std::string message = loaded ? "" : loaded.error().message;
@@ -36,7 +38,9 @@ struct CountedRun {
     context.config.block.x = threads;
     context.config.cluster.x = cluster;
     launch = context.config;
-    const auto diagnostic = emulator::run_grid(context, 1, &record);
+    const auto diagnostic = sample.clusters.empty()
+                                ? emulator::run_grid(context, 1, &record)
+                                : emulator::run_sampled(context, 1, sample, record).diagnostic;
     const std::string what = diagnostic ? diagnostic->message : "";
     REQUIRE(what == "");
   }

@@ -22,8 +22,9 @@ constexpr const char* kL1Declarations =
     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n";
 
 struct L1Run : CountedRun {
-  explicit L1Run(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1)
-      : CountedRun(kL1Declarations + body, TensorRule::ampere, threads, blocks) {}
+  explicit L1Run(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1,
+                 const Sampling& sample = {})
+      : CountedRun(kL1Declarations + body, TensorRule::ampere, threads, blocks, 1, sample) {}
 
   nlohmann::json detail(const emulator::DeviceProfile& profile = test::small_profile()) const {
     return nlohmann::json::parse(
@@ -90,7 +91,7 @@ TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
   SmWork work;
   work.l2_bytes_per_clock = 16;
   const double held = run.clocks(work);
-  work.l1_keeps = 0;
+  work.l1.again = 0;
   const emulator::DeviceProfile profile = test::small_profile();
   // 128 bytes at 16 a clock each time, beside the latencies.
   const double further = profile.l2_latency - profile.shared_latency + 8;
@@ -141,6 +142,48 @@ TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
   // Two CTAs at a time have half as much room each.
   profile.max_threads_per_sm = 2048;
   CHECK(l2_us(twice(2)) > 2.05 * kept);
+}
+
+// Each of its blocks reads four sectors that all read, and four of its own.
+constexpr const char* kSharedAndOwn =
+    "shl.b32 %r3, %r1, 2; cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2;\n"
+    "ld.global.u32 %r4, [%rd2]; mov.u32 %r5, %ctaid.x; shl.b32 %r5, %r5, 12; add.u32 %r5, %r5, "
+    "4096;\n"
+    "cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd2, %rd3; ld.global.u32 %r6, [%rd3];\n";
+
+TEST_CASE("L1: neighbours on an SM are those so many blocks further, or nearer") {
+  const auto neighbours = [](std::uint64_t total, std::uint64_t sms) {
+    return neighbours_of(sample_evenly(total, 8), total, sms);
+  };
+  using Pairs = std::map<std::uint64_t, std::uint64_t>;
+  CHECK(neighbours(800, 132) == Pairs{{114, 246}, {342, 474}, {570, 702}, {799, 667}});
+  CHECK(neighbours(132, 132).empty());
+  CHECK(neighbours(4, 2) == Pairs{});  // all are looked at
+  CHECK(neighbours(133, 132) == Pairs{});
+}
+
+TEST_CASE("L1: what a CTA's neighbour reads as well is in L1 for all on an SM but the first") {
+  const L1Run run(kSharedAndOwn, 32, 8, {{0, 4}, {{4, 6}}});
+  CHECK(run.record.totals.blocks == 2);  // the neighbour is not counted
+  const auto& ops = run.record.ops();
+  std::vector<OpCounters> loads;
+  for (const OpCounters& op : ops)
+    if (op.global_sectors > 0) loads.push_back(op);
+  REQUIRE(loads.size() == 2);
+  CHECK(loads[0].sectors_compared == 4);
+  CHECK(loads[0].sectors_of_neighbour == 4);
+  CHECK(loads[1].sectors_compared == 4);
+  CHECK(loads[1].sectors_of_neighbour == 0);
+  CHECK(l1_hits(loads[0], {.again = 0, .neighbours = 0.75}) == doctest::Approx(0.75 * 8));
+  CHECK(l1_hits(loads[1], {.again = 0, .neighbours = 0.75}) == 0);
+}
+
+TEST_CASE("L1: L2 moves less where neighbours read the same") {
+  const auto l2_us = [](const Sampling& sample) {
+    return L1Run(kSharedAndOwn, 32, 64, sample).detail()["units_us"]["l2"].get<double>();
+  };
+  // Half of what they read is shared, and an SM has many of them.
+  CHECK(l2_us({{0, 4}, {{4, 6}}}) < 0.6 * l2_us({{0, 4}}));
 }
 
 }  // namespace fa_tune::test
