@@ -343,10 +343,10 @@ std::optional<Diagnostic> run_grid(const LaunchContext& context, int threads, Re
 
 Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& sampling,
                     Record& record) {
-  std::vector<std::uint64_t> looked_at = sampling.clusters;
-  for (const auto& [cluster, neighbour] : sampling.neighbours) looked_at.push_back(neighbour);
-  std::ranges::sort(looked_at);
-  GridRun run(context, ClusterOrder(context.config.cluster_count(), std::move(looked_at)),
+  std::vector<std::uint64_t> with_neighbours = sampling.clusters;
+  for (const auto& [cluster, neighbour] : sampling.neighbours) with_neighbours.push_back(neighbour);
+  std::ranges::sort(with_neighbours);
+  GridRun run(context, ClusterOrder(context.config.cluster_count(), std::move(with_neighbours)),
               Recording::sample, sampling.whole_up_to, sampling.neighbours);
   work_in_threads(run, context, threads);
   auto diagnostic = run.finish();
