@@ -57,8 +57,8 @@ struct RaceFault {
 
 // Races launches on a device that measures, the first as the baseline. It runs the baseline until
 // the clock falls no further, then the race begins. In a block, a kernel's time is the median of
-// three samples, of a millisecond each or, with a cold cache, of one launch each. Throttled samples are
-// taken again as in a final measurement, up to five times in the whole race. `restore` (see
+// three samples, of a millisecond each or, with a cold cache, of one launch each. Throttled samples
+// are taken again as in a final measurement, up to five times in the whole race. `restore` (see
 // measure()) is for all contestants, because they have the same buffers. A block has up to 15
 // samples then.
 //

@@ -34,10 +34,11 @@
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
 // pass; by_part: besides, parts of K that a warp's rows do not see are left out, by code of its own
-// for each number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this many quarters of a part's probabilities are
-// computed beside the products of the next one, and the others beside P V; JOIN_PLACE (over_kv,
-// own): where warps that share rows leave their sums for each other: in a place of its own they
-// need not wait until all have done with K and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// for each number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this
+// many quarters of a part's probabilities are computed beside the products of the next one, and the
+// others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave their sums for
+// each other: in a place of its own they need not wait until all have done with K and V;
+// DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -61,31 +62,18 @@
 // kParts: how many of K's parts rows see. kMayMask: any key may be masked. kMasksLast: keys of the
 // last of these parts may. kFoldMax: fold row maxima into the QK loop; useless where a mask changes
 // scores afterwards.
-struct AnyTile {
-  static constexpr int kParts = K_PARTS;
-  static constexpr bool kMayMask = true;
-  static constexpr bool kMasksLast = false;
-  static constexpr bool kFoldMax = !Mask::kLimitsLast && !WINDOW_LEFT;
-};
-struct MaskedTile {
-  static constexpr int kParts = K_PARTS;
-  static constexpr bool kMayMask = true;
-  static constexpr bool kMasksLast = false;
-  static constexpr bool kFoldMax = false;
-};
-struct WholeTile {
-  static constexpr int kParts = K_PARTS;
-  static constexpr bool kMayMask = false;
-  static constexpr bool kMasksLast = false;
-  static constexpr bool kFoldMax = true;
-};
-template <int kSeen>
-struct PartsOfTile {
+template <int kSeen, bool kAny, bool kLast, bool kFold>
+struct TileKind {
   static constexpr int kParts = kSeen;
-  static constexpr bool kMayMask = false;
-  static constexpr bool kMasksLast = true;
-  static constexpr bool kFoldMax = false;
+  static constexpr bool kMayMask = kAny;
+  static constexpr bool kMasksLast = kLast;
+  static constexpr bool kFoldMax = kFold;
 };
+using AnyTile = TileKind<K_PARTS, true, false, !Mask::kLimitsLast && !WINDOW_LEFT>;
+using MaskedTile = TileKind<K_PARTS, true, false, false>;
+using WholeTile = TileKind<K_PARTS, false, false, true>;
+template <int kSeen>
+using PartsOfTile = TileKind<kSeen, false, true, false>;
 
 // Calls `act` with the tile of whose parts so many are seen.
 template <int kSeen = 1, typename Act>
@@ -308,8 +296,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const auto process_tiles = [&](const auto& process_tile) {
     for (int tile = first_tile; tile < end_tile; ++tile) {
       if constexpr (kMaskedTiles == MaskedTiles::by_part) {
-        // All rows of this warp see the keys of the tile in front of `whole`, and one those in front
-        // of `seen`.
+        // All rows of this warp see the tile's keys in front of `whole`, and one those in front of
+        // `seen`.
         const int first_of_tile = copies.first_key(tile);
         const int whole = mask.end_key(first_row + warp_row) - first_of_tile;
         const int seen = mask.end_key(first_row + warp_row + kWarpRows - 1) - first_of_tile;

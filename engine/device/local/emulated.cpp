@@ -205,19 +205,20 @@ class EmulatorDevice final : public Device {
     const std::uint64_t clusters = to_emulator(step.config).cluster_count();
     const std::uint64_t wanted =
         std::max<std::uint64_t>(kSampledBlocks / step.config.cluster.count(), 1);
-    const Kernel& kernel = kernels_.at(launch.kernel).at(step.entry);
-    emulator::Sampling sampling{
-        .clusters = emulator::sample_evenly(clusters, wanted),
-        .whole_up_to = complete ? std::numeric_limits<std::uint64_t>::max() : kWholeUpTo};
-    if (step.config.cluster.count() == 1 && emulator::reads_through_l1(kernel.program, profile_))
-      sampling.neighbours = emulator::neighbours_of(sampling.clusters, clusters,
-                                                    static_cast<std::uint64_t>(profile_.sms));
     const auto outcome = run(launch, step, [&](const LaunchContext& context) {
+      emulator::Sampling sampling{
+          .clusters = emulator::sample_evenly(clusters, wanted),
+          .whole_up_to = complete ? std::numeric_limits<std::uint64_t>::max() : kWholeUpTo};
+      if (step.config.cluster.count() == 1 &&
+          emulator::reads_through_l1(*context.program, profile_))
+        sampling.neighbours = emulator::neighbours_of(sampling.clusters, clusters,
+                                                      static_cast<std::uint64_t>(profile_.sms));
       emulator::Sampled sampled = emulator::run_sampled(context, threads_, sampling, record);
       timed.whole = timed.whole && sampled.whole;
       return std::move(sampled.diagnostic);
     });
     if (!outcome) return outcome;
+    const Kernel& kernel = kernels_.at(launch.kernel).at(step.entry);
     const double reachable = buffers_.bytes_behind(step.arguments);
     emulator::Prediction prediction =
         emulator::predict(profile_, resources_of(kernel), to_emulator(step.config), kernel.program,

@@ -42,8 +42,8 @@ Sampled run_sampled(const LaunchContext& context, int threads, const Sampling& s
 std::vector<std::uint64_t> sample_evenly(std::uint64_t total, std::uint64_t most);
 
 // For every second cluster of a sample, of one CTA each, one that is likely to be on the same of
-// `sms` SMs: each gets a CTA before one gets a second. On an H200, of 132, those that an SM got first
-// were 124 to 140 apart, mostly 132; which one it gets when one ends is the first that is left.
+// `sms` SMs: each gets a CTA before one gets a second. On an H200, which has 132, those that an SM
+// got first were mostly 124, 132 or 140 apart; when one ends it gets the first that is left.
 std::map<std::uint64_t, std::uint64_t> neighbours_of(const std::vector<std::uint64_t>& sample,
                                                      std::uint64_t total, std::uint64_t sms);
 
