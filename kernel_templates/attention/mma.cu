@@ -75,7 +75,7 @@ using WholeTile = TileKind<K_PARTS, false, false, true>;
 template <int kSeen>
 using PartsOfTile = TileKind<kSeen, false, true, false>;
 
-// Calls `act` with the tile of whose parts so many are seen.
+// Calls `act` with the kind of a tile of which `parts` parts are seen.
 template <int kSeen = 1, typename Act>
 __device__ __forceinline__ void with_parts(int parts, const Act& act) {
   if constexpr (kSeen < K_PARTS) {
@@ -357,7 +357,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       clear(state);
       copies.restart();
       copies.begin_first();
-      // The same for all kinds of tiles.
+      // It is the same for all kinds of tiles, of which by_part would make six copies.
       if constexpr (kMaskedTiles == MaskedTiles::by_part)
         for (int tile = first_tile; tile < end_tile; ++tile) find_maxima(tile, AnyTile());
       else

@@ -11,9 +11,15 @@
 
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 namespace fa_tune::test {
+
+// Registers, and shared memory `s`.
+inline constexpr const char* kClockDeclarations =
+    ".reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;\n"
+    ".shared .align 16 .b8 s[16384];\n";
 
 // A kernel after a counting run. Its one parameter `out` points at a megabyte.
 struct CountedRun {
@@ -43,6 +49,11 @@ struct CountedRun {
                                 : emulator::run_sampled(context, 1, sample, record).diagnostic;
     const std::string what = diagnostic ? diagnostic->message : "";
     REQUIRE(what == "");
+  }
+
+  emulator::Prediction time(const emulator::DeviceProfile& profile,
+                            const emulator::KernelResources& resources = {}) const {
+    return emulator::predict(profile, resources, launch, program, record, 1 << 20);
   }
 
   emulator::GlobalMemory memory;

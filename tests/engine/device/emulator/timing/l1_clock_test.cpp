@@ -27,8 +27,7 @@ struct L1Run : CountedRun {
       : CountedRun(kL1Declarations + body, TensorRule::ampere, threads, blocks, 1, sample) {}
 
   nlohmann::json detail(const emulator::DeviceProfile& profile = test::small_profile()) const {
-    return nlohmann::json::parse(
-        predict(profile, {}, launch, program, record, 1 << 20).detail_json);
+    return nlohmann::json::parse(time(profile).detail_json);
   }
   // Of the SM that runs its first block.
   double clocks(const SmWork& work) const {
@@ -151,7 +150,7 @@ constexpr const char* kSharedAndOwn =
     "4096;\n"
     "cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd2, %rd3; ld.global.u32 %r6, [%rd3];\n";
 
-TEST_CASE("L1: neighbours on an SM are those so many blocks further, or nearer") {
+TEST_CASE("L1: a block's neighbour on its SM is as many blocks away as there are SMs") {
   const auto neighbours = [](std::uint64_t total, std::uint64_t sms) {
     return neighbours_of(sample_evenly(total, 8), total, sms);
   };
