@@ -33,7 +33,8 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass; by_part: besides, parts of K that a warp's rows do not see are left out, by code of its own
+// pass; by_part: besides, parts of K and V that rows do not see are left out: those that a block
+// does not see do not come, and a warp passes over those that it does not see, by code of its own
 // for each number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this
 // many quarters of a part's probabilities are computed beside the products of the next one, and the
 // others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave their sums for
@@ -75,11 +76,12 @@ using WholeTile = TileKind<K_PARTS, false, false, true>;
 template <int kSeen>
 using PartsOfTile = TileKind<kSeen, false, true, false>;
 
-// Calls `act` with the kind of a tile of which `parts` parts are seen.
-template <int kSeen = 1, typename Act>
+// Calls `act` with the kind of a tile of which `parts` parts are seen. All of them come first, as
+// blocks with many parts take longest.
+template <int kSeen = K_PARTS, typename Act>
 __device__ __forceinline__ void with_parts(int parts, const Act& act) {
-  if constexpr (kSeen < K_PARTS) {
-    if (parts != kSeen) return with_parts<kSeen + 1>(parts, act);
+  if constexpr (kSeen > 1) {
+    if (parts < kSeen) return with_parts<kSeen - 1>(parts, act);
   }
   act(PartsOfTile<kSeen>());
 }
@@ -123,8 +125,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Mask mask(lq, lk, window_left, window_right);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
-  const int end_tile = (mask.end_key(min(first_row + BLOCK_M, lq) - 1) + BLOCK_N - 1) / BLOCK_N;
-  const Walk walk{first_tile, end_tile, base};
+  const int end_key = mask.end_key(min(first_row + BLOCK_M, lq) - 1);
+  const int end_tile = (end_key + BLOCK_N - 1) / BLOCK_N;
+  // Whether a warp's rows see all keys of the parts in front of the last one that they see.
+  const bool parts_fit = kPartKeys % kWarpRows == 0 && mask.last_shift % kWarpRows == 0;
+  const Walk walk{first_tile, end_tile, base, parts_fit ? end_key : end_tile * BLOCK_N};
 #if TENSOR_COPY
   const Element* __restrict__ k = nullptr;
   const Element* __restrict__ v = nullptr;
@@ -274,9 +279,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
                       how.factor);
     }
     const auto next_k = [&] {
-      // What is still under way must not come after the next tile, or after the block.
-#pragma unroll
-      for (int part = kParts; part < K_PARTS; ++part) copies.await_k(tile, part);
+      // Parts that this warp left out have come too once all have read the tile: the warp with the
+      // block's last row waits for what comes.
       copies.end_k(tile, lane);
       if constexpr (K_PARTS == 1) copies.await_v(tile);
       copies.begin_k(tile + STAGES);
@@ -298,16 +302,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       if constexpr (kMaskedTiles == MaskedTiles::by_part) {
         // All rows of this warp see the tile's keys in front of `whole`, and one those in front of
         // `seen`.
-        const int first_of_tile = copies.first_key(tile);
-        const int whole = mask.end_key(first_row + warp_row) - first_of_tile;
-        const int seen = mask.end_key(first_row + warp_row + kWarpRows - 1) - first_of_tile;
-        const int parts = min((seen + kPartKeys - 1) / kPartKeys, K_PARTS);
+        const int row = first_row + warp_row;
+        const int whole = mask.end_key(min(row, lq - 1)) - copies.first_key(tile);
+        const int seen = mask.end_key(min(row + kWarpRows, lq) - 1) - copies.first_key(tile);
         if (whole >= BLOCK_N)
           process_tile(tile, WholeTile());
-        else if (parts > 0 && whole >= (parts - 1) * kPartKeys)
-          with_parts(parts, [&](auto kind) { process_tile(tile, kind); });
-        else
+        else if (!parts_fit)
           process_tile(tile, MaskedTile());
+        else
+          with_parts(parts_up_to(seen), [&](auto kind) { process_tile(tile, kind); });
       } else if constexpr (kMaskedTiles == MaskedTiles::apart) {
         const int key_tile = copies.first_key(tile) / BLOCK_N;
         if (key_tile >= end_whole_tile || (WINDOW_LEFT && key_tile < first_whole_tile)) {
@@ -326,7 +329,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const auto find_maxima = [&](int tile, auto) {
     const int first_key = copies.first_key(tile) + warp_key;
 #pragma unroll
-    for (int part = 0; part < K_PARTS; ++part) copies.await_k(tile, part);
+    for (int part = 0; part < K_PARTS; ++part)
+      if (part < copies.parts_of(tile)) copies.await_k(tile, part);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
 #pragma unroll 1
     for (int j = 0; j < kN; j += 2)

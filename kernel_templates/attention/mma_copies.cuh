@@ -11,10 +11,16 @@ struct Walk {
   int first_tile;
   int end_tile;
   unsigned base;
+  int end_key;  // MASKED_TILES by_part: keys from here on need not come
 
   // The first key of the tile that comes at place `tile`.
   __device__ __forceinline__ int first_key(int tile) const {
     return (kKvOrder == KvOrder::forwards ? tile : first_tile + end_tile - 1 - tile) * BLOCK_N;
+  }
+  // How many of its parts come.
+  __device__ __forceinline__ int parts_of(int tile) const {
+    if (kMaskedTiles != MaskedTiles::by_part) return K_PARTS;
+    return parts_up_to(end_key - first_key(tile));
   }
   __device__ __forceinline__ int slot(int tile) const { return (tile - first_tile) % STAGES; }
   __device__ __forceinline__ unsigned k_at(int tile) const {
@@ -109,20 +115,32 @@ class Copies : public Walk {
   }
   __device__ __forceinline__ void ask_for_k(int tile) {
     await_place(kKEmpty, tile);
+    const int parts = parts_of(tile);
 #pragma unroll
-    for (int part = 0; part < K_PARTS; ++part)
-      ask_for_part<K_PARTS>(k_, k_at(tile), k_full(slot(tile), part), tile, part);
+    for (int part = 0; part < K_PARTS; ++part) {
+      if (part >= parts) break;
+      const unsigned full = k_full(slot(tile), part);
+      arrive_and_expect(full, kTileBytes / K_PARTS);
+      ask_for_part<K_PARTS>(k_, k_at(tile), full, tile, part);
+    }
   }
   __device__ __forceinline__ void ask_for_v(int tile) {
+    constexpr int kParts = kMaskedTiles == MaskedTiles::by_part ? K_PARTS : 1;
     await_place(kVEmpty, tile);
-    ask_for_part<1>(v_, v_at(tile), v_full(slot(tile)), tile, 0);
+    const int parts = kParts == 1 ? 1 : parts_of(tile);
+    const unsigned full = v_full(slot(tile));
+    arrive_and_expect(full, kTileBytes / kParts * parts);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      if (part >= parts) break;
+      ask_for_part<kParts>(v_, v_at(tile), full, tile, part);
+    }
   }
   template <int kParts>
   __device__ __forceinline__ void ask_for_part(const TensorMap& map, unsigned to, unsigned full,
                                                int tile, int part) const {
     constexpr int kRows = BLOCK_N / kParts;
     constexpr int kBoxRows = kRows > 256 ? kRows / 2 : kRows;  // a box has up to 256
-    arrive_and_expect(full, kTileBytes / kParts);
 #pragma unroll
     for (int row = part * kRows; row < (part + 1) * kRows; row += kBoxRows)
 #pragma unroll

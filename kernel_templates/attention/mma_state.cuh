@@ -26,6 +26,11 @@ constexpr int kKeyParts = K_PARTS;
 constexpr int kPartKeys = BLOCK_N / K_PARTS;  // of all warps
 constexpr int kRowsPerQuery = 1;
 
+// Parts of a tile that have a key in front of `keys`, counted from the tile's first: at least one.
+__device__ __forceinline__ int parts_up_to(int keys) {
+  return max(1, min((keys + kPartKeys - 1) / kPartKeys, K_PARTS));
+}
+
 #include "mma_warp.cuh"
 
 // RESCALE by_sum: steps of P V whose probabilities are computed beside each part of K but the first.

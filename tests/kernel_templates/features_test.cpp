@@ -180,6 +180,29 @@ TEST_CASE("features: mma with the maxima of the first keys, and those of all whe
   }
 }
 
+TEST_CASE("features: mma leaves out parts of keys that no row of a block sees") {
+  for (const Attention& problem : std::vector<Attention>{
+           {"  causal: true\n  lse: true", 2},
+           {"  causal: true\n  causal_alignment: bottom_right\n  layout: BSHD"}}) {
+    TaskBench copied = on_h100_mma(problem);
+    const test::Replacements by_part = {{R"("threshold")", R"("by_sum")"},
+                                        {R"("apart")", R"("by_part")"}};
+    accept(copied, kApart, by_part);
+    test::Replacements other_sizes = by_part;
+    other_sizes.insert(other_sizes.end(), {{R"("BLOCK_M":32)", R"("BLOCK_M":64)"},
+                                           {R"("BLOCK_N":64)", R"("BLOCK_N":128)"},
+                                           {R"("STAGES":2)", R"("STAGES":1)"}});
+    accept(copied, kApart, other_sizes);
+    // A warp has more rows than a part has keys.
+    test::Replacements small_parts = by_part;
+    small_parts.insert(small_parts.end(), {{R"("WARPS_M":2)", R"("WARPS_M":1)"},
+                                           {R"("WARPS_N":2)", R"("WARPS_N":1)"},
+                                           {R"("K_PARTS":2)", R"("K_PARTS":4)"},
+                                           {R"("own")", R"("over_kv")"}});
+    accept(copied, kApart, small_parts);
+  }
+}
+
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
     TaskBench place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});

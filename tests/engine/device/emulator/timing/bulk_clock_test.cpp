@@ -218,7 +218,7 @@ TEST_CASE("shared memory works for the operands of a warpgroup's products") {
     return run.sm().busy[static_cast<std::size_t>(unit)];
   };
   CHECK(work(in_shared, Unit::memory) - work(none, Unit::memory) ==
-        doctest::Approx(10 * (128 + 64) / 4));
+        doctest::Approx(10.0 * (128 + 64) / 4));
   CHECK(work(in_shared, Unit::tensor) == doctest::Approx(work(in_registers, Unit::tensor)));
   // Of few columns the products wait for them: 18 clocks in place of 8.
   CHECK(run_beside(100, "", 0, "%rd9", 8).clocks() -
