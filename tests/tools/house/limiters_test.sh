@@ -11,7 +11,7 @@ cat >cases.py <<'E2'
 import json, os, sys
 
 sys.path[:0] = [os.path.join(sys.argv[1], folder) for folder in ("emulator", "lib")]
-from limiter_kernels import CASES, chosen, narrowed, run
+from limiter_kernels import CASES, chosen, narrowed, run, with_preset
 
 assert sum(case.kernels for case in CASES) == 30
 for number, case in enumerate(CASES):
@@ -22,6 +22,8 @@ for number, case in enumerate(CASES):
         config = json.loads(line)
         assert config.get("template", case.template) == case.template, (case.name(), config)
         assert case.space != "decode" or config["SPLITS"] == 1, config
+    # A recorded config comes back as a preset.
+    run("space", "sample", with_preset(space, config), *settings, "-n", "1")
 families = {case.family for case in CASES}
 shipped = {entry.name for entry in os.scandir(sys.argv[2]) if entry.is_dir() and entry.name != "include"}
 assert shipped <= families, shipped - families

@@ -7,6 +7,7 @@ IDLE = 50.0  # percent of the time with work below which SMs count as idle
 NEAR = 5.0  # points
 L2_SEEN = 20.0  # percent of L2's peak from which on its rate is worth telling
 SECTOR = 32  # bytes
+L2_HIT_RATE = 11000.0  # GB/s that L2 serves of what it holds, as in search_spaces/devices/h200.yaml
 
 # What warps wait for, by the names of either source. Nsight Compute tells more reasons than the model.
 STALL_GROUPS = {
@@ -137,8 +138,18 @@ def l2_rates(kernels, measured, predicted):
         moved = SECTOR * (counted["global_sectors_read"] + counted["global_sectors_written"]) + counted["bulk_bytes"]
         rate = moved / theirs["time_us"] / 1e3
         rows.append([kernel.removesuffix(".cu"), percent(theirs["shares"].get("dram", 0)), percent(share),
-                     f"{rate:.0f}", f"{100 * rate / share:.0f}"])
+                     f"{rate:.0f}", f"{100 * rate / share:.0f}", dram_fed_rate(theirs, counted, moved)])
     return rows
+
+
+def dram_fed_rate(theirs, counted, moved):
+    """GB/s of what DRAM brings and takes at 100%, once the time is off in which L2 serves what it has; of kernels
+    that DRAM feeds, and of which L1 has nothing."""
+    missed = sum(theirs.get("counters", {}).get(f"dram__bytes_{way}.sum", 0) for way in ("read", "write"))
+    if missed < 0.6 * moved or counted.get("global_sectors_again"):
+        return ""
+    busy_us = theirs["time_us"] * theirs["shares"]["l2"] / 100
+    return f"{missed / (busy_us - max(moved - missed, 0) / L2_HIT_RATE / 1e3) / 1e3:.0f}"
 
 
 def table(kernels, measured, predicted):
@@ -162,5 +173,5 @@ def table(kernels, measured, predicted):
     text += [""] + lines(["of the waiting", *header[1:]], differences(pairs, stall_groups))
     if rates := l2_rates(kernels, measured, predicted):
         text += ["", f"What L2 serves where ncu has it at {L2_SEEN:.0f}% of its peak or more, GB/s:", ""]
-        text += lines(["kernel", "ncu's dram", "ncu's l2", "moved", "at 100%"], rates)
+        text += lines(["kernel", "ncu's dram", "ncu's l2", "moved", "at 100%", "DRAM's"], rates)
     return "\n".join(text)

@@ -110,17 +110,33 @@ def chosen(case, trials):
     return [(trials[0], f"fastest of {len(trials)}"), (trials[-1], f"slowest of {len(trials)}")]
 
 
+def with_preset(space, config):
+    """Adds a config to a narrowed space, as the one that is tried first."""
+    with open(space, "a") as file:
+        file.write(f"presets:\n  like: {json.dumps(config)}\n")
+    return space
+
+
+def passed(case, space, seed, tries):
+    """The trials of a case that passed, fastest first, and their database."""
+    db = os.path.join(os.path.dirname(space), "trials.db")
+    settings = [word for name, value in case.settings.items() for word in ("--set", f"{name}={value}")]
+    run("evolve", "--space", space, *settings, "--device", "emulator:h100", "--strategy", "random",
+        "--budget", str(tries), "--seed", str(seed), "--no-finals", "--db", db)
+    return json.loads(run("best", "--db", db, "--format", "json", "-n", str(tries))), db
+
+
+def write_list(out, listed):
+    with open(os.path.join(out, "kernels.json"), "w") as file:
+        json.dump(listed, file, indent=1)
+        file.write("\n")
+
+
 def make_kernels(out, seed, work, say):
     """Exports all kernels into a folder, and kernels.json, which says what each of them is."""
     made = []
     for number, case in enumerate(CASES):
-        folder = os.path.join(work, str(number))
-        db = os.path.join(folder, "trials.db")
-        settings = [word for name, value in case.settings.items()
-                    for word in ("--set", f"{name}={value}")]
-        run("evolve", "--space", narrowed(case, folder), *settings, "--device", "emulator:h100",
-            "--strategy", "random", "--budget", str(TRIES), "--seed", str(seed), "--no-finals", "--db", db)
-        trials = json.loads(run("best", "--db", db, "--format", "json", "-n", str(TRIES)))
+        trials, db = passed(case, narrowed(case, os.path.join(work, str(number))), seed, TRIES)
         if len(trials) < case.kernels:
             sys.exit(f"{case.name()}: {len(trials)} of {TRIES} drawn configs passed, "
                      f"{case.kernels} are wanted; try another --seed")
@@ -130,6 +146,22 @@ def make_kernels(out, seed, work, say):
             made.append({"file": file, "family": case.family, "space": case.space,
                          "settings": case.settings, "chosen": what, "config": trial["config"]})
             say(f"{file}: {what}, {trial['time_us']['median']:.1f} us predicted for an H100")
-    with open(os.path.join(out, "kernels.json"), "w") as file:
-        json.dump({"seed": seed, "tries": TRIES, "kernels": made}, file, indent=1)
-        file.write("\n")
+    write_list(out, {"seed": seed, "tries": TRIES, "kernels": made})
+
+
+def make_kernels_like(recorded, out, work, say):
+    """The same of the kernels that a file of measured or predicted ones lists, with their configs."""
+    cases = [case for case in CASES for _ in range(case.kernels)]
+    kept = ("file", "family", "space", "settings", "chosen", "config")
+    made = [{key: kernel[key] for key in kept} for kernel in recorded["kernels"]]
+    for kernel in made:
+        case = cases[int(kernel["file"].split("-")[0]) - 1]
+        if (case.space, case.settings) != (kernel["space"], kernel["settings"]):
+            sys.exit(f"{kernel['file']}: expected a kernel of {case.name()} at {case.settings}")
+        space = with_preset(narrowed(case, os.path.join(work, kernel["file"])), kernel["config"])
+        trials, db = passed(case, space, 1, 1)
+        if [trial["config"] for trial in trials] != [kernel["config"]]:
+            sys.exit(f"{kernel['file']}: its config is not to be had any more")
+        run("export", str(trials[0]["trial"]), "--db", db, "--out", os.path.join(out, kernel["file"]))
+        say(kernel["file"])
+    write_list(out, {"kernels": made})

@@ -327,9 +327,12 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
           sectors.begin());
       counters.global_requests += 1;
       counters.global_wavefronts += global_wavefronts(mask, access.bytes, within);
-      (access.write ? counters.global_sectors_written : counters.global_sectors_read) += distinct;
-      for (std::size_t i = 0; i < distinct && !access.write; ++i) {
-        counters.global_sectors_again += record.first_read(sectors[i]) ? 0 : 1;
+      if (access.write) {
+        counters.global_sectors_written += distinct;
+        record.write(distinct);
+      } else {
+        counters.global_sectors_read += distinct;
+        counters.global_sectors_again += record.read(std::span(sectors).first(distinct));
       }
       return;
     }

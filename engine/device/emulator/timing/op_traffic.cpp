@@ -6,15 +6,6 @@
 
 namespace fa_tune::emulator {
 
-double l1_hits(const OpCounters& op, const L1Reuse& l1) {
-  const auto again = static_cast<double>(op.sectors_again);
-  if (op.sectors_compared == 0) return again * l1.again;
-  const double first = static_cast<double>(op.global_sectors) - again;
-  const double shared =
-      static_cast<double>(op.sectors_of_neighbour) / static_cast<double>(op.sectors_compared);
-  return again * l1.again + first * shared * l1.neighbours;
-}
-
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
                                              const L1Reuse& l1) {
   const auto& ops = record.ops();
@@ -28,10 +19,9 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
       wavefronts += static_cast<double>(ops[i].global_wavefronts);
     traffic[i].wavefronts = wavefronts / executions;
     auto sectors = static_cast<double>(ops[i].global_sectors);
-    if (role == Role::global_read && sectors > 0) {
-      const double hits = l1_hits(ops[i], l1);
-      traffic[i].hits = hits / sectors;
-      sectors -= hits;
+    if (role == Role::global_read) {
+      traffic[i].from = load_sources(ops[i], l1);
+      sectors -= l1_hits(ops[i], l1);
     }
     if (role == Role::async_copy) {
       // What goes to several lines of shared memory is asked for anew for each; what goes to more

@@ -1,6 +1,7 @@
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "engine/device/emulator/timing/l2_link.hpp"
@@ -21,6 +22,10 @@ constexpr std::uint64_t kMostInstructions = 600'000;
 constexpr double kSpillClocks = 7;
 // From when its unit takes an instruction until that has read its operands. Assumed.
 constexpr double kReadClocks = 8;
+// Multiples of these are spread evenly, however many they are: draws of one instruction after the
+// other, and the first draws of several.
+constexpr double kGoldenRatio = 0.6180339887498949;
+constexpr double kPlasticRatio = 0.7548776662466927;
 // Of a warp's access to local memory: a word a thread.
 constexpr double kSpillBytes = 4.0 * kWarpSize;
 
@@ -38,6 +43,8 @@ class Simulation {
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         synchronization_(profile_, work_, l2_) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
+    for (std::size_t i = 0; i < per_op_.size(); ++i)
+      draws_.push_back(std::fmod(static_cast<double>(i) * kPlasticRatio, 1.0));
   }
 
   SmTime run() {
@@ -181,15 +188,23 @@ class Simulation {
 
   double move_sectors(double sectors, double at) { return l2_.move(sectors * kSectorBytes, at); }
 
+  // L1 answers some executions of a load, L2 and DRAM others, and of several that a warp waits for at
+  // a time the slowest counts: so each has one source, drawn.
+  double latency_of_load(std::uint32_t op) {
+    double& draw = draws_[op];
+    draw = std::fmod(draw + kGoldenRatio, 1.0);
+    const LoadSources& from = per_op_[op].from;
+    // L1 and shared memory are one memory.
+    if (draw < from.l1) return profile_.shared_latency;
+    const bool dram = draw < from.l1 + from.first * work_.loads_from_dram;
+    return profile_.l2_latency + (dram ? work_.dram_clocks : 0);
+  }
+
   void act(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     switch (cost.role) {
       case Role::global_read: {
-        // Of shared memory, which is the same memory, where L1 has it.
-        const OpTraffic& moves = per_op_[step.op];
-        const double latency =
-            moves.hits * profile_.shared_latency + (1 - moves.hits) * cost.latency;
-        warp.done[warp.step] = {move_sectors(moves.sectors * step.share, at) + latency,
-                                Wait::global};
+        const double there = move_sectors(per_op_[step.op].sectors * step.share, at);
+        warp.done[warp.step] = {there + latency_of_load(step.op), Wait::global};
         break;
       }
       case Role::global_write:
@@ -197,7 +212,7 @@ class Simulation {
         break;
       case Role::async_copy:
         warp.copies.add(move_sectors(per_op_[step.op].sectors * step.share, at) +
-                        profile_.l2_latency);
+                        profile_.l2_latency + work_.copies_dram_clocks);
         break;
       case Role::async_commit:
         warp.copies.commit();
@@ -278,6 +293,7 @@ class Simulation {
   SmWork work_;
   RecordedWork recorded_;
   std::vector<OpTraffic> per_op_;  // by instruction
+  std::vector<double> draws_;
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
   std::size_t slots_;  // for CTAs

@@ -36,6 +36,11 @@ struct SmWork {
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
   double spilled_words = 0;  // a thread, stores and loads, where the machine code is not known
   L1Reuse l1 = {};
+  // Clocks that DRAM takes longer than L2; its share of what no CTA of the SM has read before; and how
+  // much longer asynchronous and bulk copies take for it in the mean.
+  double dram_clocks = 0;
+  double loads_from_dram = 0;
+  double copies_dram_clocks = 0;
   bool spills_leave_l1 = false;  // they are more than it holds
   double clocks_per_issue = 1;   // more than 1 where instructions come too slowly
 };

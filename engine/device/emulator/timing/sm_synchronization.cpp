@@ -79,7 +79,7 @@ void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, dou
     case AsyncEvent::Kind::store: {
       const double gone = l2_.move(event.bytes, at) + profile_.shared_latency;
       warp.bulk_reads.add(gone);
-      warp.bulk_writes.add(gone + profile_.l2_latency);
+      warp.bulk_writes.add(gone + profile_.l2_latency + work_.copies_dram_clocks);
       break;
     }
     case AsyncEvent::Kind::barrier:
@@ -127,7 +127,7 @@ void SmSynchronization::let_go(SimulatedPhases& phases, std::uint32_t number) {
 
 double SmSynchronization::load_bytes(double bytes, double receivers, double at) {
   return l2_.move_to_all(bytes / work_.bulk_gain, receivers, at) + profile_.l2_latency +
-         kBulkClocks;
+         work_.copies_dram_clocks + kBulkClocks;
 }
 
 bool SmSynchronization::leave(const SimulatedWarp& warp) {

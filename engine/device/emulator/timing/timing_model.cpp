@@ -11,10 +11,11 @@
 //    inputs, unit and scheduler are there; shared memory and L1, which are one, serve wavefronts, L2
 //    sectors, barriers join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost
 //    of barriers are not formulas but follow from that. Of what loads want L1 has what their CTA
-//    has read before, and what others on the SM read too, going by some that are looked at.
-// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold; atomic operations on few lines wait for
-//    each other in L2 (atomic_contention.cpp). A kernel is timed over and over on the
-//    same data; what fits in L2 stays there.
+//    has read not too long ago, and what others on the SM read too, going by some that are looked
+//    at (l1_cache.cpp).
+// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold, and what one SM leaves of DRAM's rate
+//    others have; atomic operations on few lines wait for each other in L2 (atomic_contention.cpp).
+//    A kernel is timed over and over on the same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
 // How far off that may be is said by prediction_interval.cpp, and what it does not cover by
 // not_modelled.cpp.
@@ -28,13 +29,16 @@
 #include "engine/device/emulator/timing/timing_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/atomic_contention.hpp"
+#include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 namespace fa_tune::emulator {
@@ -52,15 +56,17 @@ constexpr double kSharedLineReads = 12;
 // their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
 // of `tools/bench/emulator/clock/fresh` with its first seed.
 constexpr double kSharedBulkGain = 1.5;
-// L1 and shared memory are one memory, 28 KB larger than the most that shared memory can take (CUDA
-// C++ Programming Guide, compute capabilities 8.0 to 9.0). What shared memory leaves of it holds
-// spills; those that do not fit go to L2.
-constexpr double kL1Beside = 28 * 1024;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).
 constexpr double kInstructionBytes = 16;
 constexpr double kInstructionCacheBytes = 40 * 1024;
 constexpr double kFetchClocks = 2;
+// What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
+// wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
+// H100 and an H200: 0.29 to 0.52, mostly 0.42.
+constexpr double kWritesLeftInL2 = 0.42;
+// How often an SM is simulated again with what others leave it, which is then half as far off.
+constexpr int kPoolRounds = 4;
 // A unit that works for this share of the time is said to bound it.
 constexpr double kBusy = 0.6;
 constexpr std::size_t kLinesShown = 10;
@@ -70,6 +76,7 @@ constexpr double kMostlyMachine = 0.9;
 // Three decimals of a microsecond are a nanosecond: more would feign a precision that no model has.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 double real(std::uint64_t count) { return static_cast<double>(count); }
+double share_of(double part, double whole) { return std::min(part / std::max(whole, 1.0), 1.0); }
 
 // Instructions of the longest loop, as the machine has them.
 double loop_instructions(const Program& program, const MachineCode& code) {
@@ -90,6 +97,7 @@ double loop_instructions(const Program& program, const MachineCode& code) {
 // Bytes that the grid reads and writes, and those of them that are different ones.
 struct Traffic {
   double read = 0;
+  double first = 0;  // of these, what a CTA has not read before
   double written = 0;
   double distinct = 0;
 };
@@ -101,6 +109,7 @@ Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const
                    const L1Reuse& l1) {
   Traffic traffic;
   traffic.read = real(grid.global_sectors_read) * kSectorBytes;
+  traffic.first = traffic.read - real(grid.global_sectors_again) * kSectorBytes;
   traffic.written = real(grid.global_sectors_written) * kSectorBytes;
   for (std::size_t i = 0; i < record.ops().size(); ++i) {
     if (costs[i].role == Role::global_read)
@@ -108,7 +117,10 @@ Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const
     const double bytes = real(record.ops()[i].bulk_bytes) * to_grid;
     if (bytes <= 0) continue;
     const auto route = static_cast<Route>(program.ops[i].m[0]);
-    if (route == Route::load) traffic.read += bytes;
+    if (route == Route::load) {
+      traffic.read += bytes;
+      traffic.first += bytes;
+    }
     if (route == Route::store) traffic.written += bytes;
   }
   traffic.distinct = std::min(reachable_bytes, traffic.read + traffic.written);
@@ -143,59 +155,35 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
   return std::min(l2, dram * (traffic.read + traffic.written) / missed);
 }
 
-// How long L2's slices work. Where their peaks are not known: `link_us`, for which the way between
-// them and the SMs does.
-double l2_us(const DeviceProfile& profile, const Traffic& traffic, double link_us) {
+// Those of DRAM's bytes that a launch moves before it ends.
+double dram_bytes_of_launch(const DeviceProfile& profile, const Traffic& traffic) {
+  const double l2 = real(static_cast<std::uint64_t>(profile.l2_bytes));
+  const double left = std::min(traffic.written, kWritesLeftInL2 * l2);
+  return std::max(dram_bytes(profile, traffic) - left, 0.0);
+}
+
+// How long L2's slices work if DRAM brings or takes `missed` bytes. Where their peaks are not known:
+// `link_us`, for which the way between them and the SMs does.
+double l2_us(const DeviceProfile& profile, const Traffic& traffic, double missed, double link_us) {
   if (profile.l2_hit_gb_per_s <= 0 || profile.l2_miss_gb_per_s <= 0) return link_us;
-  const double missed = dram_bytes(profile, traffic);
   const double hit = traffic.read + traffic.written - missed;
   return (hit / profile.l2_hit_gb_per_s + missed / profile.l2_miss_gb_per_s) / 1e3;
 }
 
-// The profile with the latency that loads have on average: of what L2 does not hold, DRAM's.
-DeviceProfile with_misses(const DeviceProfile& profile, const Traffic& traffic) {
-  const double moved = std::max(traffic.read + traffic.written, 1.0);
-  const double further = std::max(profile.dram_latency - profile.l2_latency, 0.0);
-  DeviceProfile seen = profile;
-  seen.l2_latency += further * std::min(dram_bytes(profile, traffic) / moved, 1.0);
-  return seen;
-}
-
-// Of what a CTA reads: what another on the same SM reads as well.
-double shared_with_neighbours(const Record& record) {
-  double compared = 0, shared = 0;
-  for (const OpCounters& op : record.ops()) {
-    compared += real(op.sectors_compared);
-    shared += real(op.sectors_of_neighbour);
+// An SM whose data DRAM has, and the rate that it is left with. SMs wait at different times, and what
+// one leaves of DRAM's rate the others have: up to `most` bytes a clock.
+SmTime simulate_among_others(const MachineCode& code, const Record& record,
+                             const DeviceProfile& profile, SmWork& work, double most) {
+  const double share = work.l2_bytes_per_clock;
+  SmTime sm = simulate_sm(code, record, profile, work);
+  double used = 1;
+  for (int round = 0; round < kPoolRounds; ++round) {
+    const double moved = sm.l2_busy * work.l2_bytes_per_clock;
+    used = std::midpoint(used, share_of(moved, share * sm.clocks * sm.share));
+    work.l2_bytes_per_clock = std::min(share / std::max(used, 0.01), most);
+    sm = simulate_sm(code, record, profile, work);
   }
-  return compared > 0 ? shared / compared : 0;
-}
-
-// With `blocks` CTAs on an SM.
-double l1_bytes(const DeviceProfile& profile, const KernelResources& resources,
-                const LaunchConfig& launch, int blocks) {
-  const double shared = real(static_cast<std::uint64_t>(blocks)) *
-                        (resources.static_shared_bytes + launch.dynamic_shared_bytes +
-                         profile.shared_reserved_per_block);
-  return std::max(profile.shared_per_sm - shared, 0.0) + kL1Beside;
-}
-
-// `blocks` CTAs are on an SM at a time, of `rounds` times as many in all.
-L1Reuse l1_reuse(const Record& record, int blocks, double rounds, double l1_bytes) {
-  const Counters& totals = record.totals;
-  // What all of them read is there once.
-  const double once = shared_with_neighbours(record) * (blocks - 1) / blocks;
-  const double read = real(totals.global_sectors_read - totals.global_sectors_again);
-  // What a CTA writes takes room as well: from when it is written, half of it in the mean.
-  const double written = real(totals.global_sectors_written) / 2;
-  const auto kept = [&](double sectors) {
-    const double held = sectors * kSectorBytes / std::max(real(totals.blocks), 1.0);
-    return std::min(l1_bytes / std::max(held, 1.0), 1.0);
-  };
-  // Between two reads of one CTA the others read as well. Between those of two CTAs, which are as
-  // far as they are by chance, all of them together read what one does.
-  return {.again = kept(blocks * (read * (1 - once) + written)),
-          .neighbours = kept(read + written) * (1 - 1 / (blocks * rounds))};
+  return sm;
 }
 
 struct Part {
@@ -267,8 +255,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const L1Reuse l1 = l1_reuse(record, resident, rounds, in_l1);
   const Traffic traffic = traffic_of(program, translate_each(program, profile), record, to_grid,
                                      grid, reachable_bytes, l1);
-  const DeviceProfile seen = with_misses(profile, traffic);
-  const MachineCode code = make_machine_code(program, seen, record);
+  const MachineCode code = make_machine_code(program, profile, record);
 
   SmWork work;
   work.grid = launch.grid.count();
@@ -282,12 +269,19 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
     work.spilled_words =
         (std::max(resources.spill_store_bytes, 0) + std::max(resources.spill_load_bytes, 0)) / 4.0;
   work.l1 = l1;
+  const double missed = dram_bytes(profile, traffic);
+  work.dram_clocks = std::max(profile.dram_latency - profile.l2_latency, 0.0);
+  work.loads_from_dram = share_of(missed, traffic.first + traffic.written);
+  work.copies_dram_clocks = work.dram_clocks * share_of(missed, traffic.read + traffic.written);
   const double spilled =
       held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
   work.spills_leave_l1 = spilled > in_l1;
   const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
   if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
-  const SmTime sm = simulate_sm(code, record, seen, work);
+  const SmTime sm = missed > 0
+                        ? simulate_among_others(code, record, profile, work,
+                                                l2_bytes_per_clock(profile, traffic, busy_sms))
+                        : simulate_sm(code, record, profile, work);
 
   const double us_per_clock = kModelBias / profile.clock_mhz;
   const double sm_us = sm.clocks * us_per_clock;
@@ -301,11 +295,16 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   units.push_back({"issue", sm.issues / kPartitions * whole});
   const double of_l2 = work.l2_bytes_per_clock / l2_bytes_per_clock(profile, traffic, busy_sms);
   const double atomics = atomic_us(profile, record.atomics, record.totals.blocks, to_grid);
-  const Part l2{"l2", l2_us(profile, traffic, sm.l2_busy * whole * of_l2)};
-  const Part dram{"dram", dram_bytes(profile, traffic) / (profile.dram_gb_per_s * 1e3)};
-  units.insert(units.end(), {l2, dram});
+  const auto moving = [&](double bytes) {
+    return std::array{Part{"l2", l2_us(profile, traffic, bytes, sm.l2_busy * whole * of_l2)},
+                      Part{"dram", bytes / (profile.dram_gb_per_s * 1e3)}};
+  };
+  // Units are as busy as a profiler sees them, in one launch.
+  const auto seen_moving = moving(dram_bytes_of_launch(profile, traffic));
+  units.insert(units.end(), seen_moving.begin(), seen_moving.end());
   // The simulated SM's share of L2 and DRAM is a rate; nothing is done before all bytes have moved.
-  const double moved_us = std::max(l2.us, dram.us);
+  const auto all_moving = moving(missed);
+  const double moved_us = std::max(all_moving[0].us, all_moving[1].us);
   const double memory_us = std::max(moved_us, atomics);
   std::vector<Part> waits;
   for (std::size_t i = 0; i < kWaitCount; ++i) {

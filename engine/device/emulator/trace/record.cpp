@@ -1,7 +1,9 @@
 #include "engine/device/emulator/trace/record.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <utility>
 
 namespace fa_tune::emulator {
 namespace {
@@ -19,6 +21,12 @@ static_assert(std::size(kPipeCounters) == static_cast<std::size_t>(Pipe::load_st
 
 }  // namespace
 
+std::size_t reuse_class_of(std::uint32_t sectors) {
+  const auto width = static_cast<std::size_t>(std::bit_width(sectors));
+  if (width < 2) return width;
+  return std::min(2 * width - 1 + (sectors >> (width - 2) & 1U), kReuseClasses - 1);
+}
+
 OpCounters& OpCounters::operator+=(const OpCounters& other) {
   executions += other.executions;
   shared_wavefronts += other.shared_wavefronts;
@@ -28,6 +36,9 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
   global_wavefronts += other.global_wavefronts;
   global_sectors += other.global_sectors;
   sectors_again += other.sectors_again;
+  reads_again += other.reads_again;
+  for (std::size_t i = 0; i < again_by_class.size(); ++i)
+    again_by_class[i] += other.again_by_class[i];
   sectors_compared += other.sectors_compared;
   sectors_of_neighbour += other.sectors_of_neighbour;
   async_sectors += other.async_sectors;
@@ -54,13 +65,14 @@ bool SectorSet::has(std::uint64_t sector) const {
   return places_[place_of(sector)].epoch == epoch_;
 }
 
-bool SectorSet::insert(std::uint64_t sector, std::uint32_t op) {
+std::optional<std::uint32_t> SectorSet::read(std::uint64_t sector, std::uint32_t op,
+                                             std::uint32_t now) {
   if (2 * held_ >= places_.size()) grow();
   Place& place = places_[place_of(sector)];
-  if (place.epoch == epoch_) return false;
-  place = {sector, op, epoch_};
+  if (place.epoch == epoch_) return std::exchange(place.last_read, now);
+  place = {sector, op, epoch_, now};
   ++held_;
-  return true;
+  return std::nullopt;
 }
 
 void SectorSet::grow() {
@@ -70,7 +82,7 @@ void SectorSet::grow() {
   epoch_ = 1;
   held_ = 0;
   for (const Place& place : old) {
-    if (place.epoch == epoch) insert(place.sector, place.op);
+    if (place.epoch == epoch) read(place.sector, place.op, place.last_read);
   }
 }
 
@@ -95,6 +107,7 @@ void Record::issue(std::uint32_t slot, std::uint32_t warp, const Op& op) {
   }
 
   WarpTrace& trace = blocks_[first_open_ + slot].warps[warp];
+  warp_ = &trace;
   if (!trace.ranges.empty()) {
     PcRange& latest = trace.ranges.back();
     if (latest.end == pc) {
@@ -129,6 +142,34 @@ void Record::attribute() {
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;
 }
 
+std::uint64_t Record::read(std::span<const std::uint64_t> sectors) {
+  OpCounters& op = ops_[last_];
+  std::uint64_t again = 0;
+  for (const std::uint64_t sector : sectors) {
+    const std::uint32_t now = warp_->sectors++;
+    const auto before = sectors_.read(sector, static_cast<std::uint32_t>(last_), now);
+    if (!before) continue;
+    again += 1;
+    const std::uint32_t moved = now > *before ? now - *before : *before - now;
+    const std::size_t reuse_class = reuse_class_of(moved);
+    op.again_by_class[reuse_class] += 1;
+    reuse_[reuse_class].reads += 1;
+    reuse_[reuse_class].moved += moved;
+  }
+  op.reads_again += again == sectors.size() ? 1 : 0;
+  return again;
+}
+
+std::uint64_t Record::sectors_of_busiest_warps() const {
+  std::uint64_t sum = 0;
+  for (const BlockTrace& block : blocks_) {
+    std::uint32_t most = 0;
+    for (const WarpTrace& warp : block.warps) most = std::max(most, warp.sectors);
+    sum += most;
+  }
+  return sum;
+}
+
 void Record::compare_reads(const Record& neighbour) {
   sectors_.for_each([&](std::uint64_t sector, std::uint32_t op) {
     ops_[op].sectors_compared += 1;
@@ -148,6 +189,10 @@ void Record::join(Record&& other) {
   atomics.join(other.atomics);
   ops_.resize(std::max(ops_.size(), other.ops_.size()));
   for (std::size_t i = 0; i < other.ops_.size(); ++i) ops_[i] += other.ops_[i];
+  for (std::size_t i = 0; i < kReuseClasses; ++i) {
+    reuse_[i].reads += other.reuse_[i].reads;
+    reuse_[i].moved += other.reuse_[i].moved;
+  }
   std::move(other.blocks_.begin(), other.blocks_.end(), std::back_inserter(blocks_));
   std::sort(blocks_.begin(), blocks_.end(),
             [](const BlockTrace& a, const BlockTrace& b) { return a.block < b.block; });

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,16 @@
 #include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
+
+// How long ago a CTA read a sector that it reads again: by how many sectors its warp has moved more,
+// or fewer, than the warp that read it had then, as the warps of a CTA run side by side. Two classes
+// for each power of two.
+inline constexpr std::size_t kReuseClasses = 48;
+std::size_t reuse_class_of(std::uint32_t sectors);
+struct ReuseClass {
+  std::uint64_t reads = 0;  // of sectors
+  std::uint64_t moved = 0;  // sectors since, summed over the reads
+};
 
 // What one instruction of the program did, over all warps counted.
 struct OpCounters {
@@ -22,6 +33,8 @@ struct OpCounters {
   std::uint64_t global_wavefronts = 0;  // in L1
   std::uint64_t global_sectors = 0;     // read or written
   std::uint64_t sectors_again = 0;      // of them, read before by the same CTA
+  std::uint64_t reads_again = 0;        // executions all of whose sectors were
+  std::array<std::uint64_t, kReuseClasses> again_by_class{};  // sectors_again
   // Of those that a CTA reads for the first time, in CTAs with a neighbour: all, and those that the
   // neighbour reads as well (Record::compare_reads).
   std::uint64_t sectors_compared = 0;
@@ -43,6 +56,7 @@ struct PcRange {
 struct WarpTrace {
   std::vector<PcRange> ranges;
   std::vector<AsyncEvent> events;  // by AsyncEvent::at
+  std::uint32_t sectors = 0;       // of global memory that it has read and written
   std::uint64_t kept = 0;
   std::uint64_t instructions = 0;
 };
@@ -53,13 +67,14 @@ struct BlockTrace {
   std::vector<MbarrierPhase> phases;  // of the mbarriers in its shared memory
 };
 
-// Sectors of 32 bytes that a CTA has read, with the instruction that did: open addressing, emptied
-// in no time.
+// Sectors of 32 bytes that a CTA has read, with the instruction that did so first and when one did
+// last: open addressing, emptied in no time.
 class SectorSet {
  public:
   SectorSet();
   void clear();
-  bool insert(std::uint64_t sector, std::uint32_t op);  // false if it was there
+  // Notes a read at `now`; when the one before was, if it was there.
+  std::optional<std::uint32_t> read(std::uint64_t sector, std::uint32_t op, std::uint32_t now);
   bool has(std::uint64_t sector) const;
   template <typename Act>
   void for_each(const Act& act) const {
@@ -72,6 +87,7 @@ class SectorSet {
     std::uint64_t sector = 0;
     std::uint32_t op = 0;
     std::uint32_t epoch = 0;
+    std::uint32_t last_read = 0;
   };
   void grow();
   // Where the sector is, or a free place for it.
@@ -97,10 +113,14 @@ class Record {
   // Warp `warp` of the CTA `slot` (a cluster's rank) is about to issue `op`. Everything the totals
   // gain from here to the next call is the instruction's own.
   void issue(std::uint32_t slot, std::uint32_t warp, const Op& op);
-  // Global reads; true for those that the CTA has not made before.
-  bool first_read(std::uint64_t sector) {
-    return sectors_.insert(sector, static_cast<std::uint32_t>(last_));
-  }
+  // What the last instruction reads of global memory, each sector once; how many of them its CTA has
+  // read before.
+  std::uint64_t read(std::span<const std::uint64_t> sectors);
+  // And how many sectors it writes.
+  void write(std::uint64_t sectors) { warp_->sectors += static_cast<std::uint32_t>(sectors); }
+  // Sectors that the warp has moved that moved most of its CTA, summed over CTAs.
+  std::uint64_t sectors_of_busiest_warps() const;
+  const std::array<ReuseClass, kReuseClasses>& reuse() const { return reuse_; }
   // Once the CTA is over, and that of `neighbour` too, which an SM holds beside it.
   void compare_reads(const Record& neighbour);
   // What the last instruction would have had of wavefronts in shared memory with wider accesses.
@@ -144,10 +164,12 @@ class Record {
   std::vector<BlockTrace> blocks_;
   std::size_t first_open_ = 0;  // of blocks_: rank 0 of the cluster that runs
   const Op* first_op_ = nullptr;
-  std::size_t last_ = 0;  // instruction issued last
+  std::size_t last_ = 0;       // instruction issued last
+  WarpTrace* warp_ = nullptr;  // that issued it
   bool any_ = false;
   Counters before_;  // totals when it was issued
   SectorSet sectors_;
+  std::array<ReuseClass, kReuseClasses> reuse_{};
   MbarrierNames mbarriers_;
 };
 

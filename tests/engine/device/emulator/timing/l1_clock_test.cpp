@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
@@ -89,8 +90,9 @@ TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
   const L1Run run(chain(kLoads));
   SmWork work;
   work.l2_bytes_per_clock = 16;
+  work.l1.again.fill(1);
   const double held = run.clocks(work);
-  work.l1.again = 0;
+  work.l1.again.fill(0);
   const emulator::DeviceProfile profile = test::small_profile();
   // 128 bytes at 16 a clock each time, beside the latencies.
   const double further = profile.l2_latency - profile.shared_latency + 8;
@@ -108,39 +110,104 @@ TEST_CASE("L1: what a CTA reads again comes after its latency and by no L2") {
   }
 }
 
+// Each thread moves 16 bytes, eight times: 128 KB of a CTA of 1024.
+std::string eight_times(const std::string& move, const std::string& offset = "0") {
+  std::string body = at("shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, " + offset + ";");
+  for (int i = 0; i < 8; ++i) body += move + " add.u64 %rd2, %rd2, 16384;\n";
+  return body;
+}
+const std::string kReads = eight_times("ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2];");
+const std::string kWrites = eight_times("st.global.v4.u32 [%rd2], {%r4,%r5,%r6,%r7};", "0x40000");
+
 TEST_CASE("L1: it keeps no more than it has room for beside shared memory") {
-  // A CTA reads 128 KB, twice.
-  const auto twice = [](std::uint32_t blocks, const std::string& more = "") {
-    std::string body;
-    for (int round = 0; round < 2; ++round) {
-      body += at("shl.b32 %r3, %r1, 4;");
-      for (int i = 0; i < 8; ++i)
-        body += "ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2]; add.u64 %rd2, %rd2, 16384;\n";
-    }
-    return L1Run(body + more, 1024, blocks);
-  };
   emulator::DeviceProfile profile = test::small_profile();
   profile.sms = 1;
-  const auto l2_us = [&](const L1Run& run) {
-    return run.detail(profile)["units_us"]["l2"].get<double>();
+  // What L2 moves, in what it moves for 128 KB.
+  const auto moved = [&](const std::string& body, double shared_kb, std::uint32_t blocks = 1) {
+    profile.shared_per_sm = static_cast<int>(shared_kb * 1024);
+    const auto l2_us = [&](const std::string& of, std::uint32_t count) {
+      return L1Run(of, 1024, count).detail(profile)["units_us"]["l2"].get<double>();
+    };
+    return l2_us(body, blocks) / l2_us(kReads, 1);
   };
-  profile.shared_per_sm = 200 * 1024;
-  const L1Run reader = twice(1);
-  const double kept = l2_us(reader);
-  CHECK(kept > 0);
-  profile.shared_per_sm = 36 * 1024;  // and 28 KB beside: room for half of it
-  CHECK(l2_us(reader) == doctest::Approx(1.5 * kept).epsilon(0.05));
-  // What a CTA writes takes room too, half of it: a third of what it reads is kept, not a half.
-  std::string writes = at("shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, 0x40000;");
-  for (int i = 0; i < 8; ++i)
-    writes += "st.global.v4.u32 [%rd2], {%r4,%r5,%r6,%r7}; add.u64 %rd2, %rd2, 16384;\n";
-  const L1Run writer = twice(1, writes);
-  const double further = l2_us(writer) - 1.5 * kept;
-  profile.shared_per_sm = 200 * 1024;
-  CHECK(further - (l2_us(writer) - kept) == doctest::Approx(kept / 6).epsilon(0.05));
+  const auto near = [](double times) { return doctest::Approx(times).epsilon(0.03); };
+  CHECK(moved(kReads + kReads, 200) == near(1));
+  CHECK(moved(kReads + kReads, 36) == near(1.5));  // and 28 KB beside: room for half of it
+  // What a CTA writes takes room too, if it does so before it reads again.
+  CHECK(moved(kReads + kReads + kWrites, 36) == near(2.5));
+  CHECK(moved(kReads + kWrites + kReads, 36) == near(2.75));
+  // What is read again at once is there, however much is read later.
+  const std::string pairs = eight_times(
+      "ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd2]; ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd2];");
+  CHECK(moved(pairs, 36) == near(1));
   // Two CTAs at a time have half as much room each.
   profile.max_threads_per_sm = 2048;
-  CHECK(l2_us(twice(2)) > 2.05 * kept);
+  CHECK(moved(kReads + kReads, 36, 2) == near(2 * 1.75));
+}
+
+TEST_CASE("L1: shared memory has one of a few sizes") {
+  emulator::DeviceProfile profile = test::small_profile();
+  profile.shared_per_sm = 100 * 1024;
+  profile.shared_reserved_per_block = 1024;
+  const auto room = [&](int shared_bytes, int blocks) {
+    emulator::KernelResources resources;
+    resources.static_shared_bytes = shared_bytes;
+    return l1_bytes(profile, resources, {}, blocks) / 1024;
+  };
+  CHECK(room(0, 1) == 128 - 8);
+  CHECK(room(7 * 1024, 1) == 128 - 8);
+  CHECK(room(7 * 1024 + 1, 1) == 128 - 16);
+  CHECK(room(7 * 1024, 4) == 128 - 32);
+  CHECK(room(80 * 1024, 1) == 28);
+}
+
+TEST_CASE("L1: how long ago a sector was read is told in what a warp has moved since") {
+  // Loads of four sectors a warp.
+  const std::string load = "ld.global.u32 %r4, [%rd2];";
+  const auto reuse = [&](const std::string& body, std::uint32_t threads) {
+    std::vector<std::uint64_t> moved;  // by the reads that came back, each class once
+    for (const ReuseClass& each : L1Run(body, threads).record.reuse())
+      if (each.reads > 0) moved.insert(moved.end(), {each.reads, each.moved / each.reads});
+    return moved;
+  };
+  using Classes = std::vector<std::uint64_t>;
+  const std::string same = at("shl.b32 %r3, %r1, 2;");
+  CHECK(reuse(same + load, 32) == Classes{});
+  CHECK(reuse(same + load + load, 32) == Classes{4, 4});
+  const std::string other = at("shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, 1024;");
+  CHECK(reuse(same + load + other + load + same + load, 32) == Classes{4, 8});
+  // Warps run side by side: what another one reads at the same point is no time ago.
+  CHECK(reuse(at("and.b32 %r3, %r1, 31; shl.b32 %r3, %r3, 2;") + load, 128) == Classes{12, 0});
+  std::size_t before = 0;
+  for (std::uint32_t sectors = 1; sectors < 1U << 26U; sectors += 1 + sectors / 7) {
+    const std::size_t now = reuse_class_of(sectors);
+    CHECK(now >= before);
+    CHECK(now < kReuseClasses);
+    before = now;
+  }
+  CHECK(reuse_class_of(64) != reuse_class_of(96));
+}
+
+TEST_CASE("L1: of several loads the slowest is waited for, so a share of hits helps a pair less") {
+  // Half of what is read again is there. `independent` loads are asked for, and then waited for.
+  const auto clocks = [](int independent) {
+    std::string body = at("shl.b32 %r3, %r1, 2;") + "mov.u32 %r6, 0;\nAGAIN:\n";
+    for (int i = 0; i < independent; ++i)
+      body += "ld.global.u32 %r1" + std::to_string(i) + ", [%rd2+" + std::to_string(128 * i) + "];";
+    for (int i = 0; i < independent; ++i) body += "add.u32 %r6, %r6, %r1" + std::to_string(i) + ";";
+    body +=
+        "and.b32 %r7, %r6, 0; cvt.u64.u32 %rd3, %r7; add.u64 %rd2, %rd2, %rd3;\n"
+        "add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 400; @%p1 bra AGAIN;\n";
+    const L1Run run(".reg .pred %p<2>;\n" + body);
+    const auto with = [&](double share) {
+      SmWork work;
+      work.l1.again.fill(share);
+      return run.clocks(work);
+    };
+    return (with(0.5) - with(1)) / (with(0) - with(1));
+  };
+  CHECK(clocks(1) == doctest::Approx(0.5).epsilon(0.05));
+  CHECK(clocks(4) > 0.8);
 }
 
 // Each of its blocks reads four sectors that all read, and four of its own.
@@ -173,8 +240,12 @@ TEST_CASE("L1: what a CTA's neighbour reads as well is in L1 for all on an SM bu
   CHECK(loads[0].sectors_of_neighbour == 4);
   CHECK(loads[1].sectors_compared == 4);
   CHECK(loads[1].sectors_of_neighbour == 0);
-  CHECK(l1_hits(loads[0], {.again = 0, .neighbours = 0.75}) == doctest::Approx(0.75 * 8));
-  CHECK(l1_hits(loads[1], {.again = 0, .neighbours = 0.75}) == 0);
+  const L1Reuse l1{.again = {}, .neighbours = 0.75};
+  CHECK(l1_hits(loads[0], l1) == doctest::Approx(0.75 * 8));
+  CHECK(l1_hits(loads[1], l1) == 0);
+  CHECK(load_sources(loads[0], l1).l1 == doctest::Approx(0.75));
+  CHECK(load_sources(loads[0], l1).first == doctest::Approx(0.25));
+  CHECK(load_sources(loads[1], l1).first == 1);
 }
 
 TEST_CASE("L1: L2 moves less where neighbours read the same") {
