@@ -33,13 +33,13 @@
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass; by_part: besides, parts of K and V that rows do not see are left out: those that a block
-// does not see do not come, and a warp passes over those that it does not see, by code of its own
-// for each number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this
-// many quarters of a part's probabilities are computed beside the products of the next one, and the
-// others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave their sums for
-// each other: in a place of its own they need not wait until all have done with K and V;
-// DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// pass; by_part: besides, parts of K that rows do not see are left out: those that a block does not
+// see do not come, nor then half of V, and a warp passes over those that it does not see, by code of
+// its own for each number of them, which masks the last one alone); EARLY_P: with by_sum and
+// K_PARTS, this many quarters of a part's probabilities are computed beside the products of the
+// next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave
+// their sums for each other: in a place of its own they need not wait until all have done with K and
+// V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -328,12 +328,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   // Hardly ever needed, so it is short and not fast.
   const auto find_maxima = [&](int tile, auto) {
     const int first_key = copies.first_key(tile) + warp_key;
+    const int parts = copies.parts_of(tile);
 #pragma unroll
     for (int part = 0; part < K_PARTS; ++part)
-      if (part < copies.parts_of(tile)) copies.await_k(tile, part);
+      if (part < parts) copies.await_k(tile, part);
     if (!TENSOR_COPY || tile > first_tile) copies.begin_v(tile + STAGES - 1);
 #pragma unroll 1
-    for (int j = 0; j < kN; j += 2)
+    for (int j = 0; j < parts * kPartFragments; j += 2)
       extend_row_max_by_keys(state.maximum, q_held, base, copies.k_at(tile), warp_row,
                              warp_key + key_of_fragment(j), lane, mask, thread_row,
                              first_key + key_of_fragment(j));

@@ -125,9 +125,10 @@ class Copies : public Walk {
     }
   }
   __device__ __forceinline__ void ask_for_v(int tile) {
-    constexpr int kParts = kMaskedTiles == MaskedTiles::by_part ? K_PARTS : 1;
+    // In no more boxes than must be: the thread that asks takes some 70 clocks for each.
+    constexpr int kParts = kMaskedTiles == MaskedTiles::by_part && BLOCK_N > 256 ? 2 : 1;
     await_place(kVEmpty, tile);
-    const int parts = kParts == 1 ? 1 : parts_of(tile);
+    const int parts = (parts_of(tile) * kParts + K_PARTS - 1) / K_PARTS;
     const unsigned full = v_full(slot(tile));
     arrive_and_expect(full, kTileBytes / kParts * parts);
 #pragma unroll

@@ -195,10 +195,17 @@ TEST_CASE("features: mma leaves out parts of keys that no row of a block sees") 
     accept(copied, kApart, other_sizes);
     // A warp has more rows than a part has keys.
     test::Replacements small_parts = by_part;
-    small_parts.insert(small_parts.end(), {{R"("WARPS_M":2)", R"("WARPS_M":1)"},
-                                           {R"("WARPS_N":2)", R"("WARPS_N":1)"},
+    small_parts.insert(small_parts.end(), {{R"("WARPS_N":2)", R"("WARPS_N":1)"},
                                            {R"("K_PARTS":2)", R"("K_PARTS":4)"},
                                            {R"("own")", R"("over_kv")"}});
+    test::Replacements many_rows = small_parts;
+    many_rows.push_back({R"("WARPS_M":2)", R"("WARPS_M":1)"});
+    accept(copied, kApart, many_rows);
+    // Sums of few keys outgrow their room here, and maxima are looked for in what has come.
+    small_parts.insert(small_parts.end(), {{R"("WARPS_M":2)", R"("WARPS_M":4)"},
+                                           {R"("BLOCK_M":32)", R"("BLOCK_M":64)"},
+                                           {R"("BLOCK_N":64)", R"("BLOCK_N":128)"},
+                                           {R"("STAGES":2)", R"("STAGES":1)"}});
     accept(copied, kApart, small_parts);
   }
 }
