@@ -34,12 +34,12 @@
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
 // have are another loop body, and the others need no branch, which products and exponentials cannot
 // pass; by_part: besides, parts of K that rows do not see are left out: those that a block does not
-// see do not come, nor then half of V, and a warp passes over those that it does not see, by code of
-// its own for each number of them, which masks the last one alone); EARLY_P: with by_sum and
+// see do not come, nor then half of V, and a warp passes over those that it does not see, by code
+// of its own for each number of them, which masks the last one alone); EARLY_P: with by_sum and
 // K_PARTS, this many quarters of a part's probabilities are computed beside the products of the
 // next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave
-// their sums for each other: in a place of its own they need not wait until all have done with K and
-// V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// their sums for each other: in a place of its own they need not wait until all have done with K
+// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
