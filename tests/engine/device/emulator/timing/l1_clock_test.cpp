@@ -165,8 +165,9 @@ TEST_CASE("L1: how long ago a sector was read is told in what a warp has moved s
   // Loads of four sectors a warp.
   const std::string load = "ld.global.u32 %r4, [%rd2];";
   const auto reuse = [&](const std::string& body, std::uint32_t threads) {
+    const L1Run run(body, threads);
     std::vector<std::uint64_t> moved;  // by the reads that came back, each class once
-    for (const ReuseClass& each : L1Run(body, threads).record.reuse())
+    for (const ReuseClass& each : run.record.reuse())
       if (each.reads > 0) moved.insert(moved.end(), {each.reads, each.moved / each.reads});
     return moved;
   };
