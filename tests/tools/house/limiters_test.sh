@@ -173,6 +173,12 @@ done
 check 'with all that it started' is_not lives
 kill -9 "$sleeper" 2>/dev/null || true
 
+python3 -c 'import json
+data = json.load(open("predicted.json"))
+del data["kernels"][1:]
+json.dump(data, open("some.json", "w"))'
+try "$limiters" table measured.json some.json
+check 'of some kernels there is a table too' contains "$out" 'of 1 kernels'
 try "$limiters" table measured.json hanging.json
 check 'files of other kernels are refused' equal "$status" 2
 check 'in a line' contains "$err" 'profile the same folder with both'

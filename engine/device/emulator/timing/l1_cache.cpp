@@ -16,14 +16,12 @@ constexpr std::array<double, 10> kSharedSizes = {0, 8, 16, 32, 64, 100, 132, 164
 // reached L2 of two kernels of the ladder on an H100: three fifths of those that were asked for.
 constexpr double kInStep = 0.3;
 
-double as_real(std::uint64_t count) { return static_cast<double>(count); }
-
 // Of what a CTA reads: what another on the same SM reads as well.
 double shared_with_neighbours(const Record& record) {
   double compared = 0, shared = 0;
   for (const OpCounters& op : record.ops()) {
-    compared += as_real(op.sectors_compared);
-    shared += as_real(op.sectors_of_neighbour);
+    compared += real(op.sectors_compared);
+    shared += real(op.sectors_of_neighbour);
   }
   return compared > 0 ? shared / compared : 0;
 }
@@ -31,13 +29,12 @@ double shared_with_neighbours(const Record& record) {
 // Of those sectors of an instruction that its CTA reads for the first time, the share that L1 has.
 double hits_of_first(const OpCounters& op, const L1Reuse& l1) {
   if (op.sectors_compared == 0) return 0;
-  return as_real(op.sectors_of_neighbour) / as_real(op.sectors_compared) * l1.neighbours;
+  return real(op.sectors_of_neighbour) / real(op.sectors_compared) * l1.neighbours;
 }
 
 double hits_of_again(const OpCounters& op, const L1Reuse& l1) {
   double hits = 0;
-  for (std::size_t i = 0; i < kReuseClasses; ++i)
-    hits += as_real(op.again_by_class[i]) * l1.again[i];
+  for (std::size_t i = 0; i < kReuseClasses; ++i) hits += real(op.again_by_class[i]) * l1.again[i];
   return hits;
 }
 
@@ -59,9 +56,9 @@ L1Reuse l1_reuse(const Record& record, int blocks, double rounds, double l1_byte
   const auto kept = [&](double sectors) {
     return std::min(l1_bytes / std::max(sectors * kSectorBytes, 1.0), 1.0);
   };
-  const double first = as_real(totals.global_sectors_read - totals.global_sectors_again);
-  const double written = as_real(totals.global_sectors_written);
-  const double ctas = std::max(as_real(totals.blocks), 1.0);
+  const double first = real(totals.global_sectors_read - totals.global_sectors_again);
+  const double written = real(totals.global_sectors_written);
+  const double ctas = std::max(real(totals.blocks), 1.0);
 
   L1Reuse l1;
   // Between the reads of two CTAs that are not in step, and as far apart as they are by chance, all of
@@ -74,15 +71,15 @@ L1Reuse l1_reuse(const Record& record, int blocks, double rounds, double l1_byte
   const double once = shared_with_neighbours(record) * (blocks - 1) / blocks;
   const auto& reuse = record.reuse();
   double later = first * (1 - once) + written;  // accesses that come back after a class, or never
-  for (const ReuseClass& each : reuse) later += as_real(each.reads);
-  const double accesses = std::max(as_real(totals.global_sectors_read) + written, 1.0);
+  for (const ReuseClass& each : reuse) later += real(each.reads);
+  const double accesses = std::max(real(totals.global_sectors_read) + written, 1.0);
   // Of a CTA, for each of one warp.
-  const double at_once = accesses / std::max(as_real(record.sectors_of_busiest_warps()), 1.0);
+  const double at_once = accesses / std::max(real(record.sectors_of_busiest_warps()), 1.0);
   double before = 0, different = 0;  // accesses of a CTA, and sectors among them
   for (std::size_t i = 0; i < kReuseClasses; ++i) {
     if (reuse[i].reads == 0) continue;
-    const double reads = as_real(reuse[i].reads);
-    const double now = as_real(reuse[i].moved) / reads * at_once;
+    const double reads = real(reuse[i].reads);
+    const double now = real(reuse[i].moved) / reads * at_once;
     different += (now - before) * later / accesses;
     l1.again[i] = kept(different * blocks);
     before = now;
@@ -92,14 +89,13 @@ L1Reuse l1_reuse(const Record& record, int blocks, double rounds, double l1_byte
 }
 
 double l1_hits(const OpCounters& op, const L1Reuse& l1) {
-  return hits_of_again(op, l1) +
-         as_real(op.global_sectors - op.sectors_again) * hits_of_first(op, l1);
+  return hits_of_again(op, l1) + real(op.global_sectors - op.sectors_again) * hits_of_first(op, l1);
 }
 
 LoadSources load_sources(const OpCounters& op, const L1Reuse& l1) {
   if (op.executions == 0) return {};
-  const double again = std::min(as_real(op.reads_again) / as_real(op.executions), 1.0);
-  const double kept = op.sectors_again > 0 ? hits_of_again(op, l1) / as_real(op.sectors_again) : 0;
+  const double again = std::min(real(op.reads_again) / real(op.executions), 1.0);
+  const double kept = op.sectors_again > 0 ? hits_of_again(op, l1) / real(op.sectors_again) : 0;
   const double first = hits_of_first(op, l1);
   return {.l1 = again * kept + (1 - again) * first, .first = (1 - again) * (1 - first)};
 }

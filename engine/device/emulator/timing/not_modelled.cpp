@@ -24,8 +24,6 @@ constexpr double kRepresented = 0.8;
 // A division, root or reciprocal in f64 is a subroutine of about as many instructions.
 constexpr double kSubroutine = 20;
 
-double amount(std::uint64_t count) { return static_cast<double>(count); }
-
 class Executed {
  public:
   Executed(const Program& program, const Record& record) : program_(program), record_(record) {}
@@ -99,7 +97,7 @@ double f64_instructions(const Executed& executed, const Program& program) {
     const std::string_view root = opcode.substr(0, opcode.find('.'));
     if (root == "mov" || root == "selp" || root == "abs" || root == "neg") continue;
     const bool subroutine = root == "div" || root == "sqrt" || root == "rcp" || root == "rsqrt";
-    sum += amount(executed.times(i)) * (subroutine ? kSubroutine : 1);
+    sum += real(executed.times(i)) * (subroutine ? kSubroutine : 1);
   }
   return sum;
 }
@@ -109,11 +107,11 @@ std::string f64_too_much(const DeviceProfile& profile, const LaunchConfig& launc
                          const Prediction& predicted) {
   const double instructions = f64_instructions(Executed(program, record), program);
   if (profile.fma_f64_per_clock_sm <= 0) {
-    if (instructions <= kFewInstructions * amount(record.totals.warp_instructions)) return {};
+    if (instructions <= kFewInstructions * real(record.totals.warp_instructions)) return {};
     return "arithmetic in f64, for which the profile has no rate (fma_f64_per_clock_sm)";
   }
-  const double blocks = std::max(amount(launch.grid.count()), 1.0);
-  const double to_grid = blocks / std::max(amount(record.totals.blocks), 1.0);
+  const double blocks = std::max(real(launch.grid.count()), 1.0);
+  const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const double sms = std::min<double>(blocks, std::max(profile.sms, 1));
   const double clocks = instructions * to_grid / sms * kWarpSize / profile.fma_f64_per_clock_sm;
   const double us = clocks / profile.clock_mhz;
@@ -131,15 +129,15 @@ std::string not_represented(const DeviceProfile& profile, const LaunchConfig& la
                             const Prediction& predicted) {
   const auto detail = nlohmann::json::parse(predicted.detail_json, nullptr, false);
   if (!detail.is_object() || detail.value("simulated_share", 1.0) >= 1) return {};
-  const double blocks = std::max(amount(launch.grid.count()), 1.0);
-  const double to_grid = blocks / std::max(amount(record.totals.blocks), 1.0);
+  const double blocks = std::max(real(launch.grid.count()), 1.0);
+  const double to_grid = blocks / std::max(real(record.totals.blocks), 1.0);
   const double sms = std::min<double>(blocks, std::max(profile.sms, 1));
   const double us_per_clock = to_grid / sms / kPartitions * kModelBias / profile.clock_mhz;
   const std::vector<Cost> costs = translate(program, profile);
   std::array<double, kUnitCount> us{};
   for (std::size_t i = 0; i < costs.size(); ++i) {
     us[static_cast<std::size_t>(costs[i].unit)] +=
-        amount(record.ops()[i].executions) * costs[i].busy * us_per_clock;
+        real(record.ops()[i].executions) * costs[i].busy * us_per_clock;
   }
   for (const Unit unit : {Unit::tensor, Unit::special, Unit::half}) {
     const double work = us[static_cast<std::size_t>(unit)];

@@ -75,7 +75,6 @@ constexpr double kMostlyMachine = 0.9;
 
 // Three decimals of a microsecond are a nanosecond: more would feign a precision that no model has.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
-double real(std::uint64_t count) { return static_cast<double>(count); }
 double share_of(double part, double whole) { return std::min(part / std::max(whole, 1.0), 1.0); }
 
 // Instructions of the longest loop, as the machine has them.

@@ -7,6 +7,9 @@
 
 namespace fa_tune::emulator {
 
+// A count to reckon with.
+inline double real(std::uint64_t count) { return static_cast<double>(count); }
+
 // What a kernel did, counted while it ran. A 'warp instruction' is one instruction issued for one
 // warp (for a part of it, if its threads have parted).
 struct Counters {
