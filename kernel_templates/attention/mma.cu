@@ -28,7 +28,9 @@
 // compiler.
 // Genes that a space may leave out: KV_ORDER (forwards, backwards: from the last tile, whose keys
 // need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
-// last rows of all heads before those above them, which under a causal mask have fewer keys);
+// last rows of all heads before those above them, which under a causal mask have fewer keys;
+// both_ends: a block has as many rows from a head's first ones as from its last, so that all blocks
+// have as many keys under that mask);
 // L2_HINT (none, prefetch, keep) of K's and V's copies, see copy.cuh; TENSOR_COPY: K and V come by
 // the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
 // one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
@@ -39,7 +41,9 @@
 // K_PARTS, this many quarters of a part's probabilities are computed beside the products of the
 // next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave
 // their sums for each other: in a place of its own they need not wait until all have done with K
-// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh.
+// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh; NEXT_BEGINS (at_start, at_end): where a block lets
+// the next kernel begin then: early its blocks are there sooner, but slow this one's down while it
+// has much code to read.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -105,8 +109,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned base = shared_address(memory);
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int warp_m = warp % WARPS_M;
-  const int warp_n = warp / WARPS_M;
+  // With both_ends each scheduler of the SM has warps of both ends.
+  const int warp_m = kBothEnds ? warp / WARPS_N : warp % WARPS_M;
+  const int warp_n = kBothEnds ? warp % WARPS_N : warp / WARPS_M;
   const int warp_row = warp_m * kWarpRows;
   const int warp_key = warp_n * (kPartKeys / WARPS_N);
 
@@ -118,14 +123,18 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
   const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
   const int q_stride = row_stride(heads);
-  const int row_tile =
-      kLongestFirst ? (lq + BLOCK_M - 1) / BLOCK_M - 1 - blockIdx.y : blockIdx.x;
-  const int first_row = row_tile * BLOCK_M;
-  if constexpr (DEPENDENT_LAUNCH) let_next_kernel_begin();
+  const int row_tiles = (lq + BLOCK_M - 1) / BLOCK_M;
+  const int row_tile = kLongestFirst ? row_tiles - 1 - blockIdx.y : blockIdx.x;
+  // Rows of the block lie between these two: with both_ends a half of them at each end.
+  const int first_row = row_tile * kGroupRows;
+  const int end_row = kBothEnds ? (2 * row_tiles - row_tile) * kGroupRows : first_row + BLOCK_M;
+  const int group = kBothEnds ? threadIdx.x / kGroupThreads : 0;
+  const int group_row = group > 0 ? end_row - kGroupRows : first_row;
+  if constexpr (DEPENDENT_LAUNCH && kNextBegins == NextBegins::at_start) let_next_kernel_begin();
   const Mask mask(lq, lk, window_left, window_right);
 
   const int first_tile = mask.first_key(first_row) / BLOCK_N;
-  const int end_key = mask.end_key(min(first_row + BLOCK_M, lq) - 1);
+  const int end_key = mask.end_key(min(end_row, lq) - 1);
   const int end_tile = (end_key + BLOCK_N - 1) / BLOCK_N;
   // Whether a warp's rows see all keys of the parts in front of the last one that they see.
   const bool parts_fit = kPartKeys % kWarpRows == 0 && mask.last_shift % kWarpRows == 0;
@@ -145,7 +154,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #if !TENSOR_COPY
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
-  Shared::load_after<BLOCK_M, kThreads>(wait, base, q, q_stride, first_row, lq);
+  Shared::load_after<kGroupRows, kGroupThreads>(
+      wait, base + Shared::bytes(kGroupRows) * group, q, q_stride, group_row, lq,
+      kBothEnds ? threadIdx.x % kGroupThreads : threadIdx.x);
   commit_copies();
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
   unsigned q_held[kK][kM][4];
@@ -157,14 +168,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       load_q(q_held[step], q_address(base, step, warp_row, lane));
     __syncthreads();  // Q has been read by all: K may overwrite it
   }
+  copies.await_barriers();
   copies.begin_first();
+  const int own_row = group_row + warp_row - group * kGroupRows;  // the warp's first
   Element* lane_o =
-      o + static_cast<long long>(first_row + warp_row + lane / 4) * q_stride + lane % 4 * 2;
+      o + static_cast<long long>(own_row + lane / 4) * q_stride + lane % 4 * 2;
   // Over Q, and with JOIN_PLACE over_kv over what warps leave for each other.
   char* const staging = memory + warp_row * Shared::kPitch;
-  StagedStore store_staged(o, staging, q_stride, first_row + warp_row, lq, warp_n * 32 + lane);
+  StagedStore store_staged(o, staging, q_stride, own_row, lq, warp_n * 32 + lane);
   // Tiles of keys that all rows of the block see, as far as they exist.
-  const int first_whole_tile = (mask.first_key(first_row + BLOCK_M - 1) + BLOCK_N - 1) / BLOCK_N;
+  const int first_whole_tile = (mask.first_key(end_row - 1) + BLOCK_N - 1) / BLOCK_N;
   const int end_whole_tile = mask.end_key(first_row) / BLOCK_N;
   int lane_k = lane_k_offset(warp_key, lane);
   int lane_v = lane_v_offset(warp_key, lane);
@@ -181,10 +194,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     if constexpr (kEpilogue == Epilogue::staged) store_staged.keep_places();
     compute_here(kEpilogue == Epilogue::staged ? store_staged.to() : lane_o, all);
   }
-  if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) {
-    wait_copies<TENSOR_COPY ? 0 : 2 * STAGES - 1>();
-    __syncthreads();
-  }
+  if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) copies.await_q(group);
   if constexpr (kQPlace == QPlace::in_registers) {
 #pragma unroll
     for (int step = 0; step < kK; ++step) load_q(q_held[step], q_at[step]);
@@ -193,14 +203,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   WarpState state;
   clear(state);
 
-  const int thread_row = first_row + warp_row + lane / 4;
+  const int thread_row = own_row + lane / 4;
   // Of this warp's keys from first_key on.
   const auto has_hidden_keys = [&](int first_key) {
     const int last_key = first_key + key_of_fragment(kN - 1) + 7;
     const bool past_end = last_key >= lk;
-    const bool past_last = Mask::kLimitsLast && last_key > first_row + warp_row + mask.last_shift;
+    const bool past_last = Mask::kLimitsLast && last_key > own_row + mask.last_shift;
     const bool before_first =
-        WINDOW_LEFT && first_key < mask.first_key(first_row + warp_row + kWarpRows - 1);
+        WINDOW_LEFT && first_key < mask.first_key(own_row + kWarpRows - 1);
     return past_end || past_last || before_first;
   };
   const auto process_tile = [&](int tile, auto kind) {
@@ -302,9 +312,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       if constexpr (kMaskedTiles == MaskedTiles::by_part) {
         // All rows of this warp see the tile's keys in front of `whole`, and one those in front of
         // `seen`.
-        const int row = first_row + warp_row;
-        const int whole = mask.end_key(min(row, lq - 1)) - copies.first_key(tile);
-        const int seen = mask.end_key(min(row + kWarpRows, lq) - 1) - copies.first_key(tile);
+        const int whole = mask.end_key(min(own_row, lq - 1)) - copies.first_key(tile);
+        const int seen = mask.end_key(min(own_row + kWarpRows, lq) - 1) - copies.first_key(tile);
         if (whole >= BLOCK_N)
           process_tile(tile, WholeTile());
         else if (!parts_fit)
@@ -384,12 +393,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     take_states(state, exchange, warp_m, warp_n, lane, how.factor);
   }
+  if constexpr (DEPENDENT_LAUNCH && kNextBegins == NextBegins::at_end) let_next_kernel_begin();
   // All have done with what lies where rows are staged: with Q since the barrier behind the
   // products, if there is one.
   constexpr bool kQIsRead = kRescale == Rescale::by_sum || WARPS_N > 1;
   constexpr bool kStatesAreElsewhere = WARPS_N == 1 || kJoinPlace == JoinPlace::own;
   if constexpr (kEpilogue == Epilogue::staged && !(kQIsRead && kStatesAreElsewhere))
     __syncthreads();
-  store(state, store_staged, lane_o, q_stride, lse + head * lq, staging, first_row + warp_row,
+  store(state, store_staged, lane_o, q_stride, lse + head * lq, staging, own_row,
         warp_n, lq, lane, how.factor);
 }

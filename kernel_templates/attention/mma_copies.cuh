@@ -6,12 +6,16 @@
 
 #include "mma_state.cuh"
 
+// MASKED_TILES by_part: parts that no row of the block sees do not come. Of a block with rows of both
+// ends few are such, and it takes longer to ask.
+constexpr bool kSomePartsOnly = kMaskedTiles == MaskedTiles::by_part && !kBothEnds;
+
 // Which tiles a block walks over, and where they lie.
 struct Walk {
   int first_tile;
   int end_tile;
   unsigned base;
-  int end_key;  // MASKED_TILES by_part: keys from here on need not come
+  int end_key;  // kSomePartsOnly: keys from here on need not come
 
   // The first key of the tile that comes at place `tile`.
   __device__ __forceinline__ int first_key(int tile) const {
@@ -19,8 +23,7 @@ struct Walk {
   }
   // How many of its parts come.
   __device__ __forceinline__ int parts_of(int tile) const {
-    if (kMaskedTiles != MaskedTiles::by_part) return K_PARTS;
-    return parts_up_to(end_key - first_key(tile));
+    return kSomePartsOnly ? parts_up_to(end_key - first_key(tile)) : K_PARTS;
   }
   __device__ __forceinline__ int slot(int tile) const { return (tile - first_tile) % STAGES; }
   __device__ __forceinline__ unsigned k_at(int tile) const {
@@ -68,6 +71,18 @@ class Copies : public Walk {
       begin_k(first_tile + ahead);
       begin_v(first_tile + ahead);
     }
+  }
+  // For Q and for barriers that are ready. With both_ends each group of rows has its own Q: so that
+  // the other one need not wait for the thread that asks, barriers are waited for before it does.
+  __device__ __forceinline__ static void await_barriers() {
+    if constexpr (kBothEnds) __syncthreads();
+  }
+  __device__ __forceinline__ static void await_q(int group) {
+    wait_copies<0>();
+    if constexpr (kBothEnds)
+      sync_numbered(1 + group, kGroupThreads);
+    else
+      __syncthreads();
   }
 
   // Once all warps have read all tiles: the walk begins anew.
@@ -126,7 +141,7 @@ class Copies : public Walk {
   }
   __device__ __forceinline__ void ask_for_v(int tile) {
     // In no more boxes than must be: the thread that asks takes some 70 clocks for each.
-    constexpr int kParts = kMaskedTiles == MaskedTiles::by_part && BLOCK_N > 256 ? 2 : 1;
+    constexpr int kParts = kSomePartsOnly && BLOCK_N > 256 ? 2 : 1;
     await_place(kVEmpty, tile);
     const int parts = (parts_of(tile) * kParts + K_PARTS - 1) / K_PARTS;
     const unsigned full = v_full(slot(tile));
@@ -192,6 +207,11 @@ class Copies : public Walk {
       begin_k(first_tile + ahead);
       if (ahead + 1 < STAGES) begin_v(first_tile + ahead);
     }
+  }
+  __device__ __forceinline__ static void await_barriers() {}
+  __device__ __forceinline__ static void await_q(int) {
+    wait_copies<2 * STAGES - 1>();
+    __syncthreads();
   }
   __device__ __forceinline__ void restart() {}
   __device__ __forceinline__ void begin_k(int tile) { begin(k_, k_at(tile), tile); }

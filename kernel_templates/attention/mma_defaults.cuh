@@ -52,6 +52,9 @@
 #ifndef DEPENDENT_LAUNCH
 #define DEPENDENT_LAUNCH 0
 #endif
+#ifndef NEXT_BEGINS
+#define NEXT_BEGINS at_start
+#endif
 #ifndef MASKED_TILES
 #define MASKED_TILES among
 #endif

@@ -8,20 +8,27 @@
 enum class Epilogue { direct, staged };
 enum class MaskedTiles { among, apart, by_part };
 enum class KvOrder { forwards, backwards };
-enum class BlockOrder { by_rows, longest_first };
+enum class BlockOrder { by_rows, longest_first, both_ends };
 enum class JoinPlace { over_kv, own };
+enum class NextBegins { at_start, at_end };
 
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr MaskedTiles kMaskedTiles = MaskedTiles::MASKED_TILES;
 constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = BlockOrder::SCHEDULE == BlockOrder::longest_first;
+constexpr bool kBothEnds = BlockOrder::SCHEDULE == BlockOrder::both_ends;
 constexpr JoinPlace kJoinPlace = JoinPlace::JOIN_PLACE;
+constexpr NextBegins kNextBegins = NextBegins::NEXT_BEGINS;
 constexpr L2Hint kHint = L2Hint::L2_HINT;
 using Shared = SharedTile<Layout::LAYOUT>;
 
 constexpr int kThreads = WARPS_M * WARPS_N * 32;
 constexpr int kWarpRows = BLOCK_M / WARPS_M;
 constexpr int kWarpKeys = BLOCK_N / WARPS_N;
+// A block's rows follow each other, or with both_ends each half of them does.
+constexpr int kRowGroups = kBothEnds ? 2 : 1;
+constexpr int kGroupRows = BLOCK_M / kRowGroups;
+constexpr int kGroupThreads = kThreads / kRowGroups;
 constexpr int kKeyParts = K_PARTS;
 constexpr int kPartKeys = BLOCK_N / K_PARTS;  // of all warps
 constexpr int kRowsPerQuery = 1;
