@@ -290,7 +290,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     const auto next_k = [&] {
       // Parts that this warp left out have come too once all have read the tile: the warp with the
-      // block's last row waits for what comes.
+      // block's last row waits for what comes, or the warp that asks.
+      copies.template await_rest_of_k<kParts>(tile);
       copies.end_k(tile, lane);
       if constexpr (K_PARTS == 1) copies.await_v(tile);
       copies.begin_k(tile + STAGES);

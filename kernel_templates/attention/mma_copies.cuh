@@ -23,7 +23,8 @@ struct Walk {
   }
   // How many of its parts come.
   __device__ __forceinline__ int parts_of(int tile) const {
-    return kSomePartsOnly ? parts_up_to(end_key - first_key(tile)) : K_PARTS;
+    if (!kSomePartsOnly) return K_PARTS;
+    return parts_up_to(end_key - first_key(tile));
   }
   __device__ __forceinline__ int slot(int tile) const { return (tile - first_tile) % STAGES; }
   __device__ __forceinline__ unsigned k_at(int tile) const {
@@ -108,6 +109,14 @@ class Copies : public Walk {
   }
   __device__ __forceinline__ void await_v(int tile) const {
     wait_for(v_full(slot(tile)), parity(tile));
+  }
+  // All parts have to be there before others take their place, or the block ends. Where parts come
+  // that no warp may see, the warp that asks waits for those behind the kSeen that it has seen.
+  template <int kSeen>
+  __device__ __forceinline__ void await_rest_of_k(int tile) const {
+    if (!kBothEnds || threadIdx.x >= 32) return;
+#pragma unroll
+    for (int part = kSeen; part < K_PARTS; ++part) await_k(tile, part);
   }
   __device__ __forceinline__ void end_k(int tile, int lane) { end(kKEmpty, tile, lane); }
   __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
@@ -218,6 +227,8 @@ class Copies : public Walk {
   __device__ __forceinline__ void begin_v(int tile) { begin(v_, v_at(tile), tile); }
   __device__ __forceinline__ void await_k(int, int) { await(); }
   __device__ __forceinline__ void await_v(int) { await(); }
+  template <int kSeen>
+  __device__ __forceinline__ void await_rest_of_k(int) const {}
   __device__ __forceinline__ void end_k(int, int) {}
   __device__ __forceinline__ void end_v(int, int) {}
 

@@ -35,7 +35,7 @@ const std::string kScalar = R"({"template":"scalar","BLOCK_M":8,"BLOCK_N":32,"WA
 const std::string kApart =
     R"({"template":"mma","BLOCK_M":32,"BLOCK_N":64,"WARPS_M":2,"WARPS_N":2,"STAGES":2,)"
     R"("LAYOUT":"swizzled","Q_PLACE":"in_registers","RESCALE":"threshold","EPILOGUE":"direct",)"
-    R"("MIN_BLOCKS":0,"TENSOR_COPY":true,"K_PARTS":2,"MASKED_TILES":"apart",)"
+    R"("MIN_BLOCKS":0,"SCHEDULE":"by_rows","TENSOR_COPY":true,"K_PARTS":2,"MASKED_TILES":"apart",)"
     R"("EARLY_P":4,"JOIN_PLACE":"own"})";
 const test::Replacements kTogether = {{R"("WARPS_N":1)", R"("WARPS_N":2)"},
                                       {R"("in_shared")", R"("overlay")"},
@@ -210,6 +210,30 @@ TEST_CASE("features: mma leaves out parts of keys that no row of a block sees") 
   }
 }
 
+TEST_CASE("features: mma with rows of both ends in a block") {
+  for (const Attention& problem : std::vector<Attention>{
+           {"  causal: true\n  lse: true", 2},
+           {"  causal: true\n  causal_alignment: bottom_right\n  layout: BSHD"}}) {
+    TaskBench copied = on_h100_mma(problem);
+    const test::Replacements both_ends = {{R"("by_rows")", R"("both_ends")"}};
+    accept(copied, kApart, both_ends);
+    test::Replacements by_part = both_ends;
+    by_part.insert(by_part.end(), {{R"("threshold")", R"("by_sum")"},
+                                   {R"("apart")", R"("by_part")"},
+                                   {R"("BLOCK_N":64)", R"("BLOCK_N":128)"},
+                                   {R"("STAGES":2)", R"("STAGES":1)"},
+                                   {R"("direct")", R"("staged")"}});
+    accept(copied, kApart, by_part);
+    test::Replacements by_all_threads = both_ends;
+    by_all_threads.insert(by_all_threads.end(),
+                          {{R"("TENSOR_COPY":true,"K_PARTS":2,)", R"("TENSOR_COPY":false,)"},
+                           {R"("EARLY_P":4,)", ""},
+                           {R"("in_registers")", R"("overlay")"},
+                           {R"("BLOCK_M":32)", R"("BLOCK_M":64)"}});
+    accept(copied, kApart, by_all_threads);
+  }
+}
+
 TEST_CASE("features: every head dimension") {
   for (const int head_dim : {32, 96, 192, 256}) {
     TaskBench place = on_l4({"  lse: true\n  window: [64, 0]", 4, head_dim});
@@ -305,8 +329,8 @@ TEST_CASE("features: planted faults are refused") {
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
   refuse(groups, "O's rows packed",
-         {{"(first_row + warp_row + lane / 4) * q_stride +",
-           "(first_row + warp_row + lane / 4) * HEAD_DIM +"}});
+         {{"(own_row + lane / 4) * q_stride +",
+           "(own_row + lane / 4) * HEAD_DIM +"}});
 
   TaskBench window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
@@ -347,8 +371,8 @@ TEST_CASE("features: planted faults are refused") {
            "0.0f)"}});
   refuse(scores, "LSE of another head's rows", {{"lse + head * lq", "lse + (head ^ 1) * lq"}});
   refuse(scores, "LSE of one row in two",
-         {{"WITH_LSE && number.value == 0 && lane % 4 == 0",
-           "WITH_LSE && number.value == 0 && lane % 8 == 0"}});
+         {{"WITH_LSE && warp_n == 0 && lane % 4 == 0",
+           "WITH_LSE && warp_n == 0 && lane % 8 == 0"}});
 }
 
 TEST_CASE("features: planted faults in wgmma are refused") {
