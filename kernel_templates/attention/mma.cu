@@ -155,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
   Shared::load_after<kGroupRows, kGroupThreads>(
-      wait, base + Shared::bytes(kGroupRows) * group, q, q_stride, group_row, lq,
+      wait, base + kGroupRows * Shared::kPitch * group, q, q_stride, group_row, lq,
       kBothEnds ? threadIdx.x % kGroupThreads : threadIdx.x);
   commit_copies();
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);

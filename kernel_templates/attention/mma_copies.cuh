@@ -114,9 +114,11 @@ class Copies : public Walk {
   // that no warp may see, the warp that asks waits for those behind the kSeen that it has seen.
   template <int kSeen>
   __device__ __forceinline__ void await_rest_of_k(int tile) const {
-    if (!kBothEnds || threadIdx.x >= 32) return;
+    if constexpr (kBothEnds && kSeen < K_PARTS) {
+      if (threadIdx.x >= 32) return;
 #pragma unroll
-    for (int part = kSeen; part < K_PARTS; ++part) await_k(tile, part);
+      for (int part = kSeen; part < K_PARTS; ++part) await_k(tile, part);
+    }
   }
   __device__ __forceinline__ void end_k(int tile, int lane) { end(kKEmpty, tile, lane); }
   __device__ __forceinline__ void end_v(int tile, int lane) { end(kVEmpty, tile, lane); }
