@@ -15,8 +15,8 @@ def load(pattern):
     return [json.load(open(path)) for path in sorted(glob.glob(os.path.join(RESULTS, pattern)))]
 
 
-def mission():
-    runs = load("mission/sdpa-*.json")
+def mission(folder):
+    runs = load(f"{folder}/sdpa-*.json")
     if not runs:
         return
     first = runs[0]
@@ -68,6 +68,7 @@ def fresh_clone():
 
 
 if __name__ == "__main__":
-    mission()
+    for folder in ("mission", "mission/causal"):
+        mission(folder)
     agreement()
     fresh_clone()

@@ -127,7 +127,7 @@ class Candidate:
         return (self.D, self.causal) == (c["D"], c["causal"]) and c["L"] in self.entry.get("L", [c["L"]])
 
     def compile(self, target):
-        shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D, "dtype": self.dtype, "scale_rows": self.scale_rows}
+        shape = {"B": 1, "H": 1, "Lq": 512, "Lk": 512, "D": self.D, "causal": self.causal, "dtype": self.dtype, "scale_rows": self.scale_rows}
         shape = plain_attention(shape)
         scope = Scope(self.manifest, self.entry["config"], shape, target_facts(target))
         for requirement in self.manifest.get("requires", []):
