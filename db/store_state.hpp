@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
@@ -30,6 +32,9 @@ struct Store::State {
   bool in_group = false;                          // a Store::Group lives
   std::optional<SQLite::Transaction> group;       // its transaction, from its first write on
   std::vector<FaultPointName> after_group;
+  // What the sources written last end with, and its hash: a template's is long, and that of each of
+  // its trials.
+  std::deque<std::pair<std::string, std::string>> bodies;
 
   // Runs `action` on the database, with SQLite's errors turned into ours.
   template <typename Action>

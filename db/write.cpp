@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string_view>
@@ -64,6 +65,28 @@ std::size_t end_of_defines(std::string_view text) {
   return end == text.size() ? 0 : end;
 }
 
+// Templates of a space, at most, whose sources' ends are not hashed anew for each trial.
+constexpr std::size_t kKnownBodies = 4;
+
+const std::string& body_hash(Store::State& state, std::string_view body) {
+  auto& known = state.bodies;
+  const auto at = std::ranges::find(
+      known, body, [](const auto& each) -> std::string_view { return each.first; });
+  if (at != known.end()) return at->second;
+  if (known.size() == kKnownBodies) known.pop_front();
+  return known.emplace_back(body, sha256(body)).second;
+}
+
+void insert_body(Store::State& state, const std::string& hash, std::string_view body) {
+  KeptStatement find(state, "SELECT 1 FROM bodies WHERE hash = ?");
+  find->bind(1, hash);
+  if (find->executeStep()) return;
+  KeptStatement insert(state, "INSERT INTO bodies (hash, text) VALUES (?, ?)");
+  insert->bind(1, hash);
+  insert->bind(2, std::string(body));
+  insert->exec();
+}
+
 void insert_source(Store::State& state, const std::string& hash, const std::string& text) {
   const std::size_t end = end_of_defines(text);
   KeptStatement insert(
@@ -73,15 +96,11 @@ void insert_source(Store::State& state, const std::string& hash, const std::stri
   if (end == 0) {
     insert->bind(2, text);
   } else {
-    const std::string body = text.substr(end);
-    const std::string body_hash = sha256(body);
-    KeptStatement share(state,
-                        "INSERT INTO bodies (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
-    share->bind(1, body_hash);
-    share->bind(2, body);
-    share->exec();
+    const std::string_view body = std::string_view(text).substr(end);
+    const std::string& of_body = body_hash(state, body);
+    insert_body(state, of_body, body);
     insert->bind(2, text.substr(0, end));
-    insert->bind(3, body_hash);
+    insert->bind(3, of_body);
   }
   insert->exec();
 }

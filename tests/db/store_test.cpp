@@ -230,6 +230,33 @@ TEST_CASE("what kernels have in common after their defines is kept once, and eac
   CHECK_THROWS(change(folder / "a.db", "DELETE FROM bodies"));
 }
 
+TEST_CASE(
+    "what kernels have in common is written anew where it was not committed, and of many too") {
+  const ScratchFolder folder;
+  Store store(folder / "a.db", Store::Mode::write);
+  const std::int64_t run = store.begin_run(a_run());
+  std::int64_t number = 0;
+  const auto text = [](int body, int define) {
+    return fmt::format("#define A {}\n__global__ void f{}() {{}}\n", define, body);
+  };
+  const auto record = [&](const std::string& source) {
+    TrialRow trial = a_trial(run, ++number, 90);
+    trial.source_hash = sha256(source);
+    store.record_trial(trial, {}, {{0, "screen", {90}}}, source);
+  };
+  {
+    Store::Group group(store);
+    record(text(0, 0));
+  }
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "0");
+  number = 0;
+  for (int define = 0; define < 2; ++define)
+    for (int body = 0; body < 9; ++body) record(text(body, define));
+  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "9");
+  for (int body = 0; body < 9; ++body) CHECK(store.source(sha256(text(body, 1))) == text(body, 1));
+  for (const std::string& defect : check_database(folder / "a.db").defects) FAIL_CHECK(defect);
+}
+
 TEST_CASE("rows are never deleted") {
   const ScratchFolder folder;
   Store store(folder / "a.db", Store::Mode::write);

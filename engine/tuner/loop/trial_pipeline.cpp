@@ -1,5 +1,6 @@
 #include "engine/tuner/loop/trial_pipeline.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -127,10 +128,12 @@ void TrialPipeline::pass_in_turn(Entry& entry) {
   entry.charged = true;
 }
 
-// What is ready, of those behind one that is still being compiled, where a device would wait.
+// What is ready, of those behind one that is still being compiled, where a device would wait. The
+// next call goes on behind it, as hundreds may not be ready, until none is left to look at.
 bool TrialPipeline::begin_early() {
+  std::size_t place = std::max(in_turn_ + 1, std::exchange(look_from_, 0));
   if (!has_room() || !parts_.first.apart()) return false;
-  for (std::size_t place = in_turn_ + 1; place < entries_.size(); ++place) {
+  for (; place < entries_.size(); ++place) {
     Entry& entry = entries_[place];
     if (entry.recorded != nullptr || !parts_.may_begin(entry.number)) return false;
     if (entry.on_device != OnDevice::not_yet || !entry.variant->ready()) continue;
@@ -141,6 +144,7 @@ bool TrialPipeline::begin_early() {
     }
     entry.compiled = std::move(trial);
     begin(entry);
+    look_from_ = place + 1;
     return true;
   }
   return false;
@@ -230,6 +234,7 @@ std::optional<EndedTrial> TrialPipeline::take_ended() {
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
   --in_turn_;
+  if (look_from_ > 0) --look_from_;
   EndedTrial ended{entry.number, std::move(entry.proposal), {}, {}};
   if (entry.recorded != nullptr) return ended;
   if (entry.turn == Turn::passed) entry.trial = std::move(entry.gated);
