@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include "db/check.hpp"
 #include "engine/util/error.hpp"

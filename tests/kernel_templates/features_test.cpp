@@ -199,7 +199,7 @@ TEST_CASE("features: mma leaves out parts of keys that no row of a block sees") 
                                            {R"("K_PARTS":2)", R"("K_PARTS":4)"},
                                            {R"("own")", R"("over_kv")"}});
     test::Replacements many_rows = small_parts;
-    many_rows.push_back({R"("WARPS_M":2)", R"("WARPS_M":1)"});
+    many_rows.emplace_back(R"("WARPS_M":2)", R"("WARPS_M":1)");
     accept(copied, kApart, many_rows);
     // Sums of few keys outgrow their room here, and maxima are looked for in what has come.
     small_parts.insert(small_parts.end(), {{R"("WARPS_M":2)", R"("WARPS_M":4)"},

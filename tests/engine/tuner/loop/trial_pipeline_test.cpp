@@ -2,10 +2,13 @@
 // says so.
 #include "engine/tuner/loop/trial_pipeline.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -30,22 +33,27 @@ search::Proposal proposed(int work, const std::string& name = "a", bool compiles
   return {Config::from_json(config), "random", {}};
 }
 
-// Holds kernels of the name b back until it is let go.
-class HoldingB final : public kernel::Compiler {
+// Holds kernels of the names b and c back until these are let go.
+class HoldingBAndC final : public kernel::Compiler {
  public:
-  explicit HoldingB(bool holds) : let_go_(!holds) {}
+  explicit HoldingBAndC(bool holds) {
+    if (holds) held_ = {"b", "c"};
+  }
 
   kernel::CompileOutcome compile(const kernel::CompileRequest& request) override {
-    if (has(request.source.text, "#define NAME b\n")) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return let_go_; });
-    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::ranges::none_of(held_, [&](const std::string& name) {
+        return has(request.source.text, fmt::format("#define NAME {}\n", name));
+      });
+    });
+    lock.unlock();
     return inner_->compile(request);
   }
   std::string version() const override { return inner_->version(); }
-  void let_go() {
+  void let_go(std::set<std::string> except = {}) {
     const std::lock_guard lock(mutex_);
-    let_go_ = true;
+    held_ = std::move(except);
     changed_.notify_all();
   }
 
@@ -53,7 +61,7 @@ class HoldingB final : public kernel::Compiler {
   std::unique_ptr<kernel::Compiler> inner_ = toy_compiler();
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool let_go_;
+  std::set<std::string> held_;
 };
 
 // An emulator, and what becomes of each of its loads.
@@ -125,7 +133,7 @@ struct PipelineBench {
   ScratchStore kept;
   std::int64_t run = kept.store.begin_run(toy_run());
   TaskQueue queue;
-  HoldingB compiler;
+  HoldingBAndC compiler;
   kernel::CompilePool pool{compiler, 4, [this] { queue.wake(); }};
   gate::TruthCache truth{*toy().problem};
   DeviceRoster roster;
@@ -140,6 +148,8 @@ TEST_CASE("pipeline: trials come out in the order of their numbers, each with wh
   Scripted device;
   PipelineBench bench({&device});
   bench.pipeline.add(proposed(1));
+  // A twin that is compiled before it goes to the device as well.
+  bench.work_until_ended(1);
   bench.pipeline.add(proposed(2, "a", /*compiles=*/false));
   bench.pipeline.add(proposed(1));
   bench.pipeline.add(proposed(1, "b"));
@@ -174,6 +184,20 @@ TEST_CASE("pipeline: what is ready goes to a device ahead of its turn, and comes
   for (std::size_t number = 1; number <= 3; ++number)
     CHECK(bench.row(number).outcome == Outcome::passed);
   CHECK(device.loads == 3);
+}
+
+TEST_CASE("pipeline: of two that are waited for, the second may be ready first, and goes on") {
+  Scripted device;
+  PipelineBench bench({&device}, /*holds=*/true);
+  bench.pipeline.add(proposed(1, "b"));
+  bench.pipeline.add(proposed(2, "c"));
+  bench.pipeline.add(proposed(3));
+  bench.work_until([&] { return device.loads == 1 && bench.pipeline.on_devices() == 0; });
+  bench.compiler.let_go(/*except=*/{"b"});
+  bench.work_until([&] { return device.loads == 2; });
+  CHECK(bench.ended.empty());
+  bench.compiler.let_go();
+  bench.work_until_ended(3);
 }
 
 TEST_CASE("pipeline: a twin that was gated ahead of its turn is a duplicate, and no more is said") {
