@@ -41,9 +41,9 @@
 // K_PARTS, this many quarters of a part's probabilities are computed beside the products of the
 // next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave
 // their sums for each other: in a place of its own they need not wait until all have done with K
-// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh; NEXT_BEGINS (at_start, at_end): where a block lets
-// the next kernel begin then: early its blocks are there sooner, but slow this one's down while it
-// has much code to read.
+// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh; NEXT_BEGINS (at_start, at_end): where a block
+// lets the next kernel begin then. Early its blocks are there sooner, but a block that has much code
+// to read takes longer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 
@@ -123,18 +123,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned head_of_batch = kLongestFirst ? blockIdx.x : blockIdx.y;
   const long long head = static_cast<long long>(blockIdx.z) * heads + head_of_batch;
   const int q_stride = row_stride(heads);
-  const int row_tiles = (lq + BLOCK_M - 1) / BLOCK_M;
-  const int row_tile = kLongestFirst ? row_tiles - 1 - blockIdx.y : blockIdx.x;
-  // Rows of the block lie between these two: with both_ends a half of them at each end.
-  const int first_row = row_tile * kGroupRows;
-  const int end_row = kBothEnds ? (2 * row_tiles - row_tile) * kGroupRows : first_row + BLOCK_M;
-  const int group = kBothEnds ? threadIdx.x / kGroupThreads : 0;
-  const int group_row = group > 0 ? end_row - kGroupRows : first_row;
-  if constexpr (DEPENDENT_LAUNCH && kNextBegins == NextBegins::at_start) let_next_kernel_begin();
+  const BlockRows rows(lq);
+  if constexpr (kNextBegins == NextBegins::at_start) let_next_kernel_begin();
   const Mask mask(lq, lk, window_left, window_right);
 
-  const int first_tile = mask.first_key(first_row) / BLOCK_N;
-  const int end_key = mask.end_key(min(end_row, lq) - 1);
+  const int first_tile = mask.first_key(rows.first) / BLOCK_N;
+  const int end_key = mask.end_key(min(rows.end, lq) - 1);
   const int end_tile = (end_key + BLOCK_N - 1) / BLOCK_N;
   // Whether a warp's rows see all keys of the parts in front of the last one that they see.
   const bool parts_fit = kPartKeys % kWarpRows == 0 && mask.last_shift % kWarpRows == 0;
@@ -155,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
   Shared::load_after<kGroupRows, kGroupThreads>(
-      wait, base + kGroupRows * Shared::kPitch * group, q, q_stride, group_row, lq,
+      wait, base + kGroupRows * Shared::kPitch * rows.group, q, q_stride, rows.group_first, lq,
       kBothEnds ? threadIdx.x % kGroupThreads : threadIdx.x);
   commit_copies();
   const Scores how(scale, softcap, ALIBI ? alibi_slopes[head_of_batch] : 0.0f, lq, lk);
@@ -170,15 +164,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
   copies.await_barriers();
   copies.begin_first();
-  const int own_row = group_row + warp_row - group * kGroupRows;  // the warp's first
+  const int own_row = rows.group_first + warp_row - rows.group * kGroupRows;  // the warp's first
   Element* lane_o =
       o + static_cast<long long>(own_row + lane / 4) * q_stride + lane % 4 * 2;
   // Over Q, and with JOIN_PLACE over_kv over what warps leave for each other.
   char* const staging = memory + warp_row * Shared::kPitch;
   StagedStore store_staged(o, staging, q_stride, own_row, lq, warp_n * 32 + lane);
   // Tiles of keys that all rows of the block see, as far as they exist.
-  const int first_whole_tile = (mask.first_key(end_row - 1) + BLOCK_N - 1) / BLOCK_N;
-  const int end_whole_tile = mask.end_key(first_row) / BLOCK_N;
+  const int first_whole_tile = (mask.first_key(rows.end - 1) + BLOCK_N - 1) / BLOCK_N;
+  const int end_whole_tile = mask.end_key(rows.first) / BLOCK_N;
   int lane_k = lane_k_offset(warp_key, lane);
   int lane_v = lane_v_offset(warp_key, lane);
   unsigned q_at[kK];
@@ -194,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     if constexpr (kEpilogue == Epilogue::staged) store_staged.keep_places();
     compute_here(kEpilogue == Epilogue::staged ? store_staged.to() : lane_o, all);
   }
-  if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) copies.await_q(group);
+  if constexpr (TENSOR_COPY || kQPlace == QPlace::in_registers) copies.await_q(rows.group);
   if constexpr (kQPlace == QPlace::in_registers) {
 #pragma unroll
     for (int step = 0; step < kK; ++step) load_q(q_held[step], q_at[step]);
@@ -394,7 +388,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     take_states(state, exchange, warp_m, warp_n, lane, how.factor);
   }
-  if constexpr (DEPENDENT_LAUNCH && kNextBegins == NextBegins::at_end) let_next_kernel_begin();
+  if constexpr (kNextBegins == NextBegins::at_end) let_next_kernel_begin();
   // All have done with what lies where rows are staged: with Q since the barrier behind the
   // products, if there is one.
   constexpr bool kQIsRead = kRescale == Rescale::by_sum || WARPS_N > 1;

@@ -10,7 +10,7 @@ enum class MaskedTiles { among, apart, by_part };
 enum class KvOrder { forwards, backwards };
 enum class BlockOrder { by_rows, longest_first, both_ends };
 enum class JoinPlace { over_kv, own };
-enum class NextBegins { at_start, at_end };
+enum class NextBegins { at_start, at_end, behind };
 
 constexpr Epilogue kEpilogue = Epilogue::EPILOGUE;
 constexpr MaskedTiles kMaskedTiles = MaskedTiles::MASKED_TILES;
@@ -18,7 +18,8 @@ constexpr KvOrder kKvOrder = KvOrder::KV_ORDER;
 constexpr bool kLongestFirst = BlockOrder::SCHEDULE == BlockOrder::longest_first;
 constexpr bool kBothEnds = BlockOrder::SCHEDULE == BlockOrder::both_ends;
 constexpr JoinPlace kJoinPlace = JoinPlace::JOIN_PLACE;
-constexpr NextBegins kNextBegins = NextBegins::NEXT_BEGINS;
+constexpr NextBegins kNextBegins =
+    DEPENDENT_LAUNCH ? NextBegins::NEXT_BEGINS : NextBegins::behind;
 constexpr L2Hint kHint = L2Hint::L2_HINT;
 using Shared = SharedTile<Layout::LAYOUT>;
 
@@ -37,6 +38,25 @@ constexpr int kRowsPerQuery = 1;
 __device__ __forceinline__ int parts_up_to(int keys) {
   return max(1, min((keys + kPartKeys - 1) / kPartKeys, K_PARTS));
 }
+
+// Which rows a block has.
+struct BlockRows {
+  // All of them lie between these two: with both_ends a half of them at each end.
+  int first;
+  int end;
+  // The thread's.
+  int group;
+  int group_first;
+
+  __device__ __forceinline__ explicit BlockRows(int lq) {
+    const int tiles = (lq + BLOCK_M - 1) / BLOCK_M;
+    const int tile = kLongestFirst ? tiles - 1 - blockIdx.y : blockIdx.x;
+    first = tile * kGroupRows;
+    end = kBothEnds ? (2 * tiles - tile) * kGroupRows : first + BLOCK_M;
+    group = kBothEnds ? threadIdx.x / kGroupThreads : 0;
+    group_first = group > 0 ? end - kGroupRows : first;
+  }
+};
 
 #include "mma_warp.cuh"
 

@@ -329,8 +329,7 @@ TEST_CASE("features: planted faults are refused") {
          {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
            "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
   refuse(groups, "O's rows packed",
-         {{"(own_row + lane / 4) * q_stride +",
-           "(own_row + lane / 4) * HEAD_DIM +"}});
+         {{"(own_row + lane / 4) * q_stride +", "(own_row + lane / 4) * HEAD_DIM +"}});
 
   TaskBench window = on_l4({"  window: [64, 64]"});
   refuse(window, "left end one key early",
@@ -342,8 +341,8 @@ TEST_CASE("features: planted faults are refused") {
   refuse(window, "right end one key early",
          {{"mask.end_key(query) - first_key", "mask.end_key(query) - 1 - first_key"}});
   refuse(window, "first tile one too late",
-         {{"first_tile = mask.first_key(first_row) / BLOCK_N",
-           "first_tile = (mask.first_key(first_row) + BLOCK_N - 1) / BLOCK_N"}});
+         {{"first_tile = mask.first_key(rows.first) / BLOCK_N",
+           "first_tile = (mask.first_key(rows.first) + BLOCK_N - 1) / BLOCK_N"}});
   refuse(
       window, "mask forgotten at the left end",
       {{"return past_end || past_last || before_first;", "needs_mask = past_end || past_last;"}});
@@ -370,9 +369,9 @@ TEST_CASE("features: planted faults are refused") {
            "(maximum - maximum + log2_approx(sum)) * kLn2 + maximum * kLn2 * (sum > 0.0f ? 1.0f : "
            "0.0f)"}});
   refuse(scores, "LSE of another head's rows", {{"lse + head * lq", "lse + (head ^ 1) * lq"}});
-  refuse(scores, "LSE of one row in two",
-         {{"WITH_LSE && warp_n == 0 && lane % 4 == 0",
-           "WITH_LSE && warp_n == 0 && lane % 8 == 0"}});
+  refuse(
+      scores, "LSE of one row in two",
+      {{"WITH_LSE && warp_n == 0 && lane % 4 == 0", "WITH_LSE && warp_n == 0 && lane % 8 == 0"}});
 }
 
 TEST_CASE("features: planted faults in wgmma are refused") {
