@@ -254,7 +254,7 @@ bool watch_bulk_load(Warp& warp, const Op& op, int lane, const std::vector<BulkT
     if (mbarrier == nullptr || !sanitizer->use_mbarrier(warp, op, lane, mbarrier, true)) {
       return false;
     }
-    const CompletionToken end = sanitizer->by_phase(mbarrier);
+    const CompletionToken end = sanitizer->by_phase(warp, op, lane, mbarrier);
     if (!watch_global(warp, op, lane, end, pieces, global)) return false;
     if (source != nullptr &&
         !sanitizer->async_shared(warp, op, lane, self, end, source, bytes, shared, true)) {

@@ -22,9 +22,9 @@ bool watch(Warp& warp, const Op& op, int lane, const std::byte* to, const std::b
   // It is no operation of the asynchronous proxy: PTX ISA, st.async.
   return sanitizer == nullptr ||
          (sanitizer->use_mbarrier(warp, op, lane, barrier, false) &&
-          sanitizer->async_shared(warp, op, lane, 1U << lane, sanitizer->by_phase(barrier), to,
-                                  bytes, {.space = Space::cluster, .bytes = bytes, .write = true},
-                                  false));
+          sanitizer->async_shared(warp, op, lane, 1U << lane,
+                                  sanitizer->by_phase(warp, op, lane, barrier), to, bytes,
+                                  {.space = Space::cluster, .bytes = bytes, .write = true}, false));
 }
 
 bool start(Warp& warp, const Op& op, int lane) {

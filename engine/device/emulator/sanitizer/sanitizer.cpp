@@ -86,11 +86,14 @@ void Sanitizer::start(std::uint64_t index) {
     phases.coming = {};
     phases.over = {};
     phases.made.reset();
+    phases.begun.reset();
+    phases.waited = 0;
   }
   flags_.clear();
 }
 
 std::optional<Diagnostic> Sanitizer::finalize(std::optional<Diagnostic> diagnostic) {
+  if (!diagnostic && checks_.sync && checks_.races) return describe_left_behind();
   if (!diagnostic || !unwritten_ || diagnostic->kind == DiagnosticKind::race) return diagnostic;
   return std::exchange(unwritten_, std::nullopt);
 }

@@ -43,7 +43,9 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   void start(std::uint64_t index);
 
   // A cluster has ended so. A read of what nobody has written is told only if nothing explains it
-  // better: where a barrier is missing, whether the reader comes before the writer is chance.
+  // better: where a barrier is missing, whether the reader comes before the writer is chance. One
+  // that has ended well may have left a copy behind that nobody has waited for: it comes into memory
+  // that is another block's by then.
   std::optional<Diagnostic> finalize(std::optional<Diagnostic> diagnostic);
   // The launch has ended.
   std::optional<Diagnostic> finish();
@@ -66,7 +68,7 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
 
   // Bulk copies, tensor copies and wgmma: each piece is told when a lane issues it. It is known to
   // be complete when the mbarrier's phase under way is over, or the group has been waited for.
-  CompletionToken by_phase(const std::byte* mbarrier);
+  CompletionToken by_phase(Warp& warp, const Op& op, int lane, const std::byte* mbarrier);
   // `group`: how many groups the lane has committed before this operation.
   CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
                            const Op& op);
@@ -119,10 +121,19 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
     Clock far;
     Horizon read;
   };
+  // What the phase under way of an mbarrier waits for was begun by this one last.
+  struct Begun {
+    Warp* warp = nullptr;
+    const Op* op = nullptr;
+    int lane = 0;
+    std::uint32_t time = 0;  // of the agent, when the phase is over
+  };
   struct PhaseClocks {
     std::uint16_t agent = 0;
-    Arrivals coming;  // of those who have arrived
-    Arrivals over;    // of the phases that are complete
+    std::optional<Begun> begun;
+    std::uint32_t waited = 0;  // the agent's time, up to which somebody has waited
+    Arrivals coming;           // of those who have arrived
+    Arrivals over;             // of the phases that are complete
     std::optional<Stamp> made;
   };
   // What the filter needs to know of the access that it is asked about.
@@ -209,6 +220,7 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   Diagnostic describe_unwritten(const Current& at, int lane, Space space, std::uint64_t address,
                                 const InitShadow::Missing& missing) const;
   void report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy);
+  std::optional<Diagnostic> describe_left_behind() const;
   std::string thread_text(std::uint32_t thread) const;
   std::string where_text(std::uint32_t op) const;
 

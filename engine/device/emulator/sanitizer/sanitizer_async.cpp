@@ -8,9 +8,11 @@
 
 namespace fa_tune::emulator {
 
-CompletionToken Sanitizer::by_phase(const std::byte* mbarrier) {
-  const std::uint16_t agent = phases(mbarrier).agent;
-  return {agent, clocks_.time(agent) + 1};
+CompletionToken Sanitizer::by_phase(Warp& warp, const Op& op, int lane, const std::byte* mbarrier) {
+  PhaseClocks& phases = this->phases(mbarrier);
+  const std::uint32_t time = clocks_.time(phases.agent) + 1;
+  phases.begun = {&warp, &op, lane, time};
+  return {phases.agent, time};
 }
 
 CompletionToken Sanitizer::by_group(const Warp& warp, int lane, std::uint32_t group,

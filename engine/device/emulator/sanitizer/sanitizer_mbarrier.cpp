@@ -102,7 +102,8 @@ void Sanitizer::complete_mbarrier(const std::byte* mbarrier) {
 
 void Sanitizer::pass_mbarrier(const Warp& warp, std::uint32_t lanes, const std::byte* mbarrier,
                               std::uint8_t bits) {
-  const PhaseClocks& phases = this->phases(mbarrier);
+  PhaseClocks& phases = this->phases(mbarrier);
+  phases.waited = clocks_.time(phases.agent);
   const std::uint32_t own = number(warp);
   const LaneSet who = lane_set(warp, lanes);
   const MemoryScope scope = scope_in(bits);

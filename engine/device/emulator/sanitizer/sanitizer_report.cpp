@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <fmt/format.h>
 
 #include "engine/device/emulator/ir/program.hpp"
@@ -139,6 +141,22 @@ Diagnostic Sanitizer::describe_unwritten(const Current& at, int lane, Space spac
   return at.warp->cta->describe(DiagnosticKind::uninitialized, *at.warp, *at.op, lane,
                                 fmt::format("reads {} bytes at {} address 0x{:x}, {}", bytes,
                                             space_name(space), address, what));
+}
+
+// Of several the first one in the program, so that it is the same each time.
+std::optional<Diagnostic> Sanitizer::describe_left_behind() const {
+  const Begun* first = nullptr;
+  const auto before = [&](const Begun& a, const Begun& b) {
+    return std::tuple(a.op, number(*a.warp), a.lane) < std::tuple(b.op, number(*b.warp), b.lane);
+  };
+  for (const auto& [mbarrier, phases] : mbarriers_)
+    if (phases.begun && phases.begun->time > phases.waited &&
+        (first == nullptr || before(*phases.begun, *first)))
+      first = &*phases.begun;
+  if (first == nullptr) return std::nullopt;
+  return first->warp->cta->describe(
+      DiagnosticKind::sync, *first->warp, *first->op, first->lane,
+      "nobody waits for what it writes to shared memory before the block ends");
 }
 
 void Sanitizer::report_exit(Warp& warp, const Op& op, int lane, std::uint32_t copy) {

@@ -60,6 +60,18 @@ const std::string kFence = "fence.proxy.async.shared::cta;\n";
 
 }  // namespace
 
+TEST_CASE("a bulk load that nobody waits for comes into memory that the block has left") {
+  found(kLoad, "sync", "nobody waits for what it writes to shared memory before the block ends");
+  // A phase before it has been waited for.
+  found(
+      kLoad + kWaitForBarrier + "bar.sync 0;\n@%p1 bra OVER;\n" +
+          "mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], 2048;\n"
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2], 2048, "
+          "[%r3];\nOVER:\n",
+      "sync", "nobody waits for what it writes");
+  CHECK(accused(kLoad + "@%p1 bra OVER;\n" + kWaitForBarrier + "OVER:\n") == "");
+}
+
 TEST_CASE("what a bulk load brings is there for who waits for its mbarrier") {
   const std::string read = kOwnWord + "ld.shared.u32 %r6, [%r5];\n";
   CHECK(accused(kLoad + kWaitForBarrier + read) == "");
