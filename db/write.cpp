@@ -77,6 +77,7 @@ const std::string& body_hash(Store::State& state, std::string_view body) {
   return known.emplace_back(body, sha256(body)).second;
 }
 
+// Looked for first, as ON CONFLICT would copy the body each time.
 void insert_body(Store::State& state, const std::string& hash, std::string_view body) {
   KeptStatement find(state, "SELECT 1 FROM bodies WHERE hash = ?");
   find->bind(1, hash);

@@ -30,20 +30,20 @@
 // need the mask); SCHEDULE (by_rows: blocks begin in the order of a head's rows; longest_first: the
 // last rows of all heads before those above them, which under a causal mask have fewer keys;
 // both_ends: a block has as many rows from a head's first ones as from its last, so that all blocks
-// have as many keys under that mask);
-// L2_HINT (none, prefetch, keep) of K's and V's copies, see copy.cuh; TENSOR_COPY: K and V come by
-// the copy engine of sm_90 and later; K_PARTS: this many parts of a tile of K are waited for one by
-// one then; MASKED_TILES (among: each tile asks whether it has keys to hide; apart: those that may
-// have are another loop body, and the others need no branch, which products and exponentials cannot
-// pass; by_part: besides, parts of K that rows do not see are left out: those that a block does not
-// see do not come, nor then half of V, and a warp passes over those that it does not see, by code
-// of its own for each number of them, which masks the last one alone); EARLY_P: with by_sum and
-// K_PARTS, this many quarters of a part's probabilities are computed beside the products of the
-// next one, and the others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave
-// their sums for each other: in a place of its own they need not wait until all have done with K
-// and V; DEPENDENT_LAUNCH: see dependent_launch.cuh; NEXT_BEGINS (at_start, at_end): where a block
-// lets the next kernel begin then. Early its blocks are there sooner, but a block that has much code
-// to read takes longer.
+// have as many keys under that mask); L2_HINT (none, prefetch, keep) of K's and V's copies, see
+// copy.cuh; TENSOR_COPY: K and V come by the copy engine of sm_90 and later; K_PARTS: this many
+// parts of a tile of K are waited for one by one then; MASKED_TILES (among: each tile asks whether
+// it has keys to hide; apart: those that may have are another loop body, and the others need no
+// branch, which products and exponentials cannot pass; by_part: besides, parts of K that rows do
+// not see are left out: those that a block does not see do not come, nor then half of V (with
+// both_ends all do), and a warp passes over those that it does not see, by code of its own for each
+// number of them, which masks the last one alone); EARLY_P: with by_sum and K_PARTS, this many
+// quarters of a part's probabilities are computed beside the products of the next one, and the
+// others beside P V; JOIN_PLACE (over_kv, own): where warps that share rows leave their sums for
+// each other: in a place of its own they need not wait until all have done with K and V;
+// DEPENDENT_LAUNCH: see dependent_launch.cuh; NEXT_BEGINS (at_start, at_end): where a block lets
+// the next kernel begin then. Early its blocks are there sooner, but a block that has much code to
+// read takes longer.
 // Given by the problem: HEAD_DIM, KV_GROUP, CAUSAL, CAUSAL_BOTTOM_RIGHT, DTYPE_BF16, LAYOUT_BSHD,
 // WITH_LSE, WINDOW_LEFT, WINDOW_RIGHT, SOFTCAP, ALIBI.
 

@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
 
 #include "db/check.hpp"
 #include "engine/util/error.hpp"
@@ -204,58 +203,6 @@ TEST_CASE("a group's rows go to disk together, when it commits, and a bad one ta
   // After it each is by itself again.
   store.record_trial(a_trial(run, 4, 90), {}, {}, "kernel 4");
   CHECK(on_disk() == "3 3 1");
-}
-
-TEST_CASE("what kernels have in common after their defines is kept once, and each is read whole") {
-  const ScratchFolder folder;
-  Store store(folder / "a.db", Store::Mode::write);
-  const std::int64_t run = store.begin_run(a_run());
-  const std::string body = "\n__global__ void f() {}\n#define LATE 1\n";
-  const std::vector<std::string> texts = {"#define A 1\n#define B 2\n" + body,
-                                          "#define A 2\n" + body,
-                                          body,
-                                          "#define A 1\n",
-                                          "#define A 1",
-                                          "#define A 1\n#define B 2\n" + body + "more"};
-  std::int64_t number = 0;
-  for (const std::string& text : texts) {
-    TrialRow trial = a_trial(run, ++number, 90);
-    trial.source_hash = sha256(text);
-    store.record_trial(trial, {}, {{0, "screen", {90}}}, text);
-  }
-  for (const std::string& text : texts) CHECK(store.source(sha256(text)) == text);
-  CHECK(ask(folder / "a.db", "SELECT count(*) FROM sources") == "6");
-  CHECK(ask(folder / "a.db", "SELECT count(body) FROM sources") == "3");
-  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "2");
-  for (const std::string& defect : check_database(folder / "a.db").defects) FAIL_CHECK(defect);
-  CHECK_THROWS(change(folder / "a.db", "DELETE FROM bodies"));
-}
-
-TEST_CASE(
-    "what kernels have in common is written anew where it was not committed, and of many too") {
-  const ScratchFolder folder;
-  Store store(folder / "a.db", Store::Mode::write);
-  const std::int64_t run = store.begin_run(a_run());
-  std::int64_t number = 0;
-  const auto text = [](int body, int define) {
-    return fmt::format("#define A {}\n__global__ void f{}() {{}}\n", define, body);
-  };
-  const auto record = [&](const std::string& source) {
-    TrialRow trial = a_trial(run, ++number, 90);
-    trial.source_hash = sha256(source);
-    store.record_trial(trial, {}, {{0, "screen", {90}}}, source);
-  };
-  {
-    Store::Group group(store);
-    record(text(0, 0));
-  }
-  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "0");
-  number = 0;
-  for (int define = 0; define < 2; ++define)
-    for (int body = 0; body < 9; ++body) record(text(body, define));
-  CHECK(ask(folder / "a.db", "SELECT count(*) FROM bodies") == "9");
-  for (int body = 0; body < 9; ++body) CHECK(store.source(sha256(text(body, 1))) == text(body, 1));
-  for (const std::string& defect : check_database(folder / "a.db").defects) FAIL_CHECK(defect);
 }
 
 TEST_CASE("rows are never deleted") {

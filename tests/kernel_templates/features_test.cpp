@@ -1,20 +1,15 @@
 // What users need of an attention kernel beyond the plain one: each template takes it, alone and
-// together with the rest, at every head dimension, and a fault in it is refused.
-
-#include <cstdlib>
-#include <memory>
+// together with the rest, at every head dimension.
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "engine/device/local/emulated.hpp"
-#include "engine/device/local/open.hpp"
 #include "engine/report/export.hpp"
 #include "engine/tuner/task/argument_notes.hpp"
 #include "engine/tuner/task/exported_kernel.hpp"
 #include "engine/tuner/task/make_problem.hpp"
 #include "tests/cached_nvrtc.hpp"
-#include "tests/kernel_templates/task_bench.hpp"
+#include "tests/kernel_templates/feature_bench.hpp"
 
 namespace fa_tune::test {
 
@@ -27,10 +22,6 @@ using namespace fa_tune::tuner;
 
 namespace {
 
-const std::string kMma =
-    R"({"template":"mma","BLOCK_M":32,"BLOCK_N":32,"WARPS_M":2,"WARPS_N":1,"STAGES":2,)"
-    R"("LAYOUT":"padded","Q_PLACE":"in_shared","RESCALE":"always","EPILOGUE":"direct",)"
-    R"("MIN_BLOCKS":0})";
 const std::string kScalar = R"({"template":"scalar","BLOCK_M":8,"BLOCK_N":32,"WARPS":4})";
 const std::string kApart =
     R"({"template":"mma","BLOCK_M":32,"BLOCK_N":64,"WARPS_M":2,"WARPS_N":2,"STAGES":2,)"
@@ -42,86 +33,8 @@ const test::Replacements kTogether = {{R"("WARPS_N":1)", R"("WARPS_N":2)"},
                                       {R"("always")", R"("voted")"},
                                       {R"("direct")", R"("staged")"}};
 
-struct Attention {
-  std::string settings;  // lines of YAML
-  int kv_heads = 4;      // of 4
-  int head_dim = 64;
-};
-
-// The shipped space with that problem, and with presets that fit every head dimension.
-test::Replacements space_of(const Attention& problem) {
-  return {{"shape: {B: 1, H: 8, Lq: 512, Lk: 512, D: 64}\n  causal: false\n  dtype: fp16",
-           fmt::format("shape: {{B: 1, H: 4, Hkv: {}, L: 512, D: {}}}\n{}", problem.kv_heads,
-                       problem.head_dim, problem.settings)},
-          {"BLOCK_M: 128, BLOCK_N: 128, WARPS_M: 4, WARPS_N: 1, STAGES: 1, LAYOUT: swizzled",
-           "BLOCK_M: 32, BLOCK_N: 32, WARPS_M: 2, WARPS_N: 1, STAGES: 1, LAYOUT: padded"}};
-}
-
-test::Replacements hopper_space_of(const Attention& problem) {
-  test::Replacements change = space_of(problem);
-  // Of its presets those for D = 64, changed as follows, stand for every head dimension.
-  for (const char* only : {"fa2: {when: problem.D <= 64, ", "fa3: {when: problem.D <= 64, "})
-    change.emplace_back(only, std::string(only).substr(0, 6));
-  for (const char* other :
-       {"fa2_d128", "fa2_d256", "fa3_d128", "fa3_d128_causal", "fa3_d256", "evolved_four"})
-    change.emplace_back(std::string("  ") + other + ": {when: ",
-                        std::string("  ") + other + ": {when: false and ");
-  change.emplace_back("CONSUMERS: 3, BLOCK_N: 128, STAGES: 2",
-                      "CONSUMERS: 1, BLOCK_N: 32, STAGES: 2");
-  change.emplace_back("PING_PONG: true, RESCALE", "PING_PONG: false, RESCALE");
-  change.emplace_back("Q_STAGES: 2, CARRY: false, O_PLACE: own",
-                      "Q_STAGES: 1, CARRY: false, O_PLACE: over_q");
-  change.emplace_back(
-      "  CLUSTER: {",
-      "  PACK_HEADS: {values: [false, true], when: \"template == 'wgmma'\"}\n  CLUSTER: {");
-  change.emplace_back("PERSISTENT: true, KEY_GROUPS: 1}",
-                      "PERSISTENT: true, KEY_GROUPS: 1, PACK_HEADS: false}");
-  return change;
-}
-
-// `FA_TUNE_TEST_DEVICE` names another device than the target's emulator, such as cuda:0 (leave the
-// planted faults out there: -tce="*planted*"). That emulator checks on one thread, as faulty blocks
-// may write the same place.
-std::unique_ptr<Device> device_for(const TuningTask& task) {
-  const char* given = std::getenv("FA_TUNE_TEST_DEVICE");
-  if (given == nullptr) return open_emulator(task.target, 1);
-  return open_device(given, task.target, test::root());
-}
-
-TaskBench bench_of(TuningTask task) {
-  auto device = device_for(task);
-  return {std::move(task), std::move(device)};
-}
-
-TaskBench on_l4(const Attention& problem) {
-  return bench_of(test::task("l4.yaml", space_of(problem)));
-}
-TaskBench on_h100(const Attention& problem) {
-  return bench_of(test::task("h100.yaml", hopper_space_of(problem)));
-}
-
-TaskBench on_h100_mma(const Attention& problem) {
-  return bench_of(test::task("h100_mma.yaml", space_of(problem)));
-}
-
 void accept(TaskBench& place, const std::string& base, const test::Replacements& change = {}) {
   place.accept(Config::from_json(test::replace(base, change)));
-}
-
-// Refused by the gate, not for want of compiling.
-void refuse(TaskBench& place, const std::string& name, const test::Replacements& fault,
-            const std::string& base = kMma) {
-  CAPTURE(name);
-  const auto verdict = place.gate_fault(Config::from_json(base), fault);
-  if (!verdict) return;
-  CHECK_FALSE(verdict->passed());
-  CHECK_MESSAGE(verdict->finding != Finding::kNotBound, verdict->message);
-  MESSAGE(name, ": ", verdict->finding, ", ", verdict->message);
-}
-
-std::string with_packing(bool packed) {
-  return kWgmma.substr(0, kWgmma.size() - 1) +
-         (packed ? R"(,"PACK_HEADS":true})" : R"(,"PACK_HEADS":false})");
 }
 
 }  // namespace
@@ -316,90 +229,6 @@ TEST_CASE("features: an exported kernel says what its arguments are, and is gate
                               .check([&](const Constants& shape) { return kernel.bind(shape); },
                                      gate_cases(again->suites().front(), 7));
   CHECK_MESSAGE(verdict.passed(), verdict.finding, ": ", verdict.message);
-}
-
-TEST_CASE("features: planted faults are refused") {
-  TaskBench groups = on_l4({"  layout: BSHD", 2});
-  const std::string k_start = "k += interleaved_start(batch, head / KV_GROUP, kv_heads, lk)";
-  refuse(groups, "head h reads h % Hkv",
-         {{k_start, "k += interleaved_start(batch, head % kv_heads, kv_heads, lk)"}});
-  refuse(groups, "K's rows as far apart as Q's",
-         {{"row_stride(heads / KV_GROUP), lk)", "q_stride, lk)"}});
-  refuse(groups, "heads and positions exchanged",
-         {{"(static_cast<long long>(batch) * length * heads + head) * HEAD_DIM",
-           "(static_cast<long long>(batch) * heads + head) * length * HEAD_DIM"}});
-  refuse(groups, "O's rows packed",
-         {{"(own_row + lane / 4) * q_stride +", "(own_row + lane / 4) * HEAD_DIM +"}});
-
-  TaskBench window = on_l4({"  window: [64, 64]"});
-  refuse(window, "left end one key early",
-         {{"mask.first_key(query) - first_key", "mask.first_key(query) - 1 - first_key"}});
-  refuse(window, "left end one key late",
-         {{"mask.first_key(query) - first_key", "mask.first_key(query) + 1 - first_key"}});
-  refuse(window, "right end one key late",
-         {{"mask.end_key(query) - first_key", "mask.end_key(query) + 1 - first_key"}});
-  refuse(window, "right end one key early",
-         {{"mask.end_key(query) - first_key", "mask.end_key(query) - 1 - first_key"}});
-  refuse(window, "first tile one too late",
-         {{"first_tile = mask.first_key(rows.first) / BLOCK_N",
-           "first_tile = (mask.first_key(rows.first) + BLOCK_N - 1) / BLOCK_N"}});
-  refuse(
-      window, "mask forgotten at the left end",
-      {{"return past_end || past_last || before_first;", "needs_mask = past_end || past_last;"}});
-
-  TaskBench scores =
-      on_l4({"  softcap: 20\n  alibi: true\n  lse: true\n  causal_alignment: bottom_right\n"
-             "  causal: true"});
-  refuse(scores, "cap before the scale",
-         {{"2.0f * kLog2E * scale / softcap", "2.0f * kLog2E / softcap"}});
-  refuse(scores, "no cap", {{"SOFTCAP ? outer - ", "false ? outer - "}});
-  refuse(scores, "bias of the other sign",
-         {{"if (ALIBI) score -= slope", "if (ALIBI) score += slope"}});
-  refuse(scores, "bias from the top left",
-         {{"static_cast<float>(row + shift - key)", "static_cast<float>(row - key)"}});
-  refuse(scores, "slope of the first head", {{"alibi_slopes[head_of_batch]", "alibi_slopes[0]"}});
-  refuse(scores, "bias not as an exponent of two",
-         {{"slope(slope_of_head * kLog2E)", "slope(slope_of_head)"}});
-  refuse(scores, "LSE in powers of two",
-         {{"(maximum + log2_approx(sum)) * kLn2", "maximum + log2_approx(sum)"}});
-  refuse(scores, "LSE without the maximum",
-         {{"(maximum + log2_approx(sum)) * kLn2", "log2_approx(sum) * kLn2"}});
-  refuse(scores, "LSE NaN where a row sees nothing",
-         {{"sum > 0.0f ? (maximum + log2_approx(sum)) * kLn2 : minus_infinity()",
-           "(maximum - maximum + log2_approx(sum)) * kLn2 + maximum * kLn2 * (sum > 0.0f ? 1.0f : "
-           "0.0f)"}});
-  refuse(scores, "LSE of another head's rows", {{"lse + head * lq", "lse + (head ^ 1) * lq"}});
-  refuse(
-      scores, "LSE of one row in two",
-      {{"WITH_LSE && warp_n == 0 && lane % 4 == 0", "WITH_LSE && warp_n == 0 && lane % 8 == 0"}});
-}
-
-TEST_CASE("features: planted faults in wgmma are refused") {
-  const std::string base = with_packing(false);
-  TaskBench all = on_h100({"  lse: true\n  window: [64, 64]\n  alibi: true", 2});
-  refuse(all, "head h reads h % Hkv",
-         {{"PACK_HEADS ? head : head / KV_GROUP", "PACK_HEADS ? head : head % 2"}}, base);
-  refuse(all, "left end one key early", {{"8 * i + c < first)", "8 * i + c + 1 < first)"}}, base);
-  refuse(all, "tiles before the window's first not masked",
-         {{"(WINDOW_LEFT && j < work.clean.first)", "false"}}, base);
-  refuse(all, "the producer begins one tile later than its readers",
-         {{"for (int j = tiles.end - 1; j >= tiles.first; --j) {\n      load_keys(base + kK,",
-           "for (int j = tiles.end - 1; j > tiles.first; --j) {\n      load_keys(base + kK,"}},
-         base);
-  refuse(all, "slopes of the thread's other row's head",
-         {{"features_.alibi_slopes[head_of(work, own_row(work) + 8 * h)]",
-           "features_.alibi_slopes[head_of(work, own_row(work)) ^ 1]"}},
-         base);
-  refuse(all, "LSE of the first head", {{"+ head_of(work, row);", "+ 0;"}}, base);
-
-  TaskBench packed = on_h100({"  lse: true\n  causal: true\n  alibi: true", 1});
-  const std::string packing = with_packing(true);
-  refuse(packed, "rows taken for positions",
-         {{"int position_of(int row) { return row / kPacked; }",
-           "int position_of(int row) { return row; }"}},
-         packing);
-  refuse(packed, "heads of a group exchanged", {{"+ row % kPacked;", "+ (row + 1) % kPacked;"}},
-         packing);
 }
 
 }  // namespace fa_tune::test

@@ -14,6 +14,7 @@
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
+#include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/not_modelled.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/local/emulator_buffers.hpp"

@@ -1,5 +1,7 @@
 """When does the emulator's model name the limit that Nsight Compute names? `limiters` has the definition."""
 
+import os
+import re
 import statistics
 
 BUSY = 60.0  # percent of its peak from which on a part is a limit (engine/report/profile.hpp)
@@ -7,7 +9,7 @@ IDLE = 50.0  # percent of the time with work below which SMs count as idle
 NEAR = 5.0  # points
 L2_SEEN = 20.0  # percent of L2's peak from which on its rate is worth telling
 SECTOR = 32  # bytes
-L2_HIT_RATE = 11000.0  # GB/s that L2 serves of what it holds, as in search_spaces/devices/h200.yaml
+PROFILE = os.path.join(os.path.dirname(__file__), "..", "..", "..", "search_spaces", "devices", "h200.yaml")
 
 # What warps wait for, by the names of either source. Nsight Compute tells more reasons than the model.
 STALL_GROUPS = {
@@ -142,6 +144,12 @@ def l2_rates(kernels, measured, predicted):
     return rows
 
 
+def l2_hit_rate():
+    """GB/s that L2 serves of what it holds."""
+    with open(PROFILE) as file:
+        return float(re.search(r"^l2_hit_gb_per_s: (\d+)", file.read(), re.MULTILINE)[1])
+
+
 def dram_fed_rate(theirs, counted, moved):
     """GB/s of what DRAM brings and takes at 100%, once the time is off in which L2 serves what it has; of kernels
     that DRAM feeds, and of which L1 has nothing."""
@@ -149,7 +157,7 @@ def dram_fed_rate(theirs, counted, moved):
     if missed < 0.6 * moved or counted.get("global_sectors_again"):
         return ""
     busy_us = theirs["time_us"] * theirs["shares"]["l2"] / 100
-    return f"{missed / (busy_us - max(moved - missed, 0) / L2_HIT_RATE / 1e3) / 1e3:.0f}"
+    return f"{missed / (busy_us - max(moved - missed, 0) / l2_hit_rate() / 1e3) / 1e3:.0f}"
 
 
 def table(kernels, measured, predicted):

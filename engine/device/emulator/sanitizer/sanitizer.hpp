@@ -68,7 +68,7 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
 
   // Bulk copies, tensor copies and wgmma: each piece is told when a lane issues it. It is known to
   // be complete when the mbarrier's phase under way is over, or the group has been waited for.
-  CompletionToken by_phase(Warp& warp, const Op& op, int lane, const std::byte* mbarrier);
+  CompletionToken by_phase(const Warp& warp, const Op& op, int lane, const std::byte* mbarrier);
   // `group`: how many groups the lane has committed before this operation.
   CompletionToken by_group(const Warp& warp, int lane, std::uint32_t group, AsyncGroupKind kind,
                            const Op& op);
@@ -123,7 +123,7 @@ class Sanitizer final : private RaceFilter, private GlobalOrder {
   };
   // What the phase under way of an mbarrier waits for was begun by this one last.
   struct Begun {
-    Warp* warp = nullptr;
+    const Warp* warp = nullptr;
     const Op* op = nullptr;
     int lane = 0;
     std::uint32_t time = 0;  // of the agent, when the phase is over

@@ -8,7 +8,8 @@
 
 namespace fa_tune::emulator {
 
-CompletionToken Sanitizer::by_phase(Warp& warp, const Op& op, int lane, const std::byte* mbarrier) {
+CompletionToken Sanitizer::by_phase(const Warp& warp, const Op& op, int lane,
+                                    const std::byte* mbarrier) {
   PhaseClocks& phases = this->phases(mbarrier);
   const std::uint32_t time = clocks_.time(phases.agent) + 1;
   phases.begun = {&warp, &op, lane, time};

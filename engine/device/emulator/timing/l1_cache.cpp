@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/emulator/timing/pseudo_sass.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
@@ -39,6 +41,11 @@ double hits_of_again(const OpCounters& op, const L1Reuse& l1) {
 }
 
 }  // namespace
+
+bool reads_through_l1(const Program& program, const DeviceProfile& profile) {
+  return std::ranges::any_of(translate_each(program, profile),
+                             [](const Cost& cost) { return cost.role == Role::global_read; });
+}
 
 double l1_bytes(const DeviceProfile& profile, const KernelResources& resources,
                 const LaunchConfig& launch, int blocks) {

@@ -2,11 +2,16 @@
 
 #include <array>
 
+#include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
+
+// Whether a kernel has loads that L1 may answer: then its neighbours on an SM are to be looked at
+// (Sampling::neighbours).
+bool reads_through_l1(const Program& program, const DeviceProfile& profile);
 
 // What L1 has of what the CTAs of an SM read.
 struct L1Reuse {

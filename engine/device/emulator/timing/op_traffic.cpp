@@ -12,13 +12,13 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
   std::vector<OpTraffic> traffic(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].executions == 0) continue;
-    const auto executions = static_cast<double>(ops[i].executions);
+    const double executions = real(ops[i].executions);
     const Role role = code.costs[i].role;
-    auto wavefronts = static_cast<double>(ops[i].shared_wavefronts);
+    double wavefronts = real(ops[i].shared_wavefronts);
     if (role == Role::global_read || role == Role::global_write)
-      wavefronts += static_cast<double>(ops[i].global_wavefronts);
+      wavefronts += real(ops[i].global_wavefronts);
     traffic[i].wavefronts = wavefronts / executions;
-    auto sectors = static_cast<double>(ops[i].global_sectors);
+    double sectors = real(ops[i].global_sectors);
     if (role == Role::global_read) {
       traffic[i].from = load_sources(ops[i], l1);
       sectors -= l1_hits(ops[i], l1);
@@ -26,7 +26,7 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
     if (role == Role::async_copy) {
       // What goes to several lines of shared memory is asked for anew for each; what goes to more
       // than two was never measured, and is taken to be asked for twice.
-      sectors = std::clamp(static_cast<double>(ops[i].async_sectors), sectors, 2 * sectors);
+      sectors = std::clamp(real(ops[i].async_sectors), sectors, 2 * sectors);
     }
     traffic[i].sectors = sectors / executions;
   }

@@ -128,8 +128,7 @@ Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const
 
 // L2 keeps what is used again while it fits; beyond that, what is used once more comes from DRAM.
 double dram_bytes(const DeviceProfile& profile, const Traffic& traffic) {
-  return traffic.distinct > real(static_cast<std::uint64_t>(profile.l2_bytes)) ? traffic.distinct
-                                                                               : 0;
+  return traffic.distinct > static_cast<double>(profile.l2_bytes) ? traffic.distinct : 0;
 }
 
 // What one of the busy SMs gets of what is in L2.
@@ -156,8 +155,8 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
 
 // Those of DRAM's bytes that a launch moves before it ends.
 double dram_bytes_of_launch(const DeviceProfile& profile, const Traffic& traffic) {
-  const double l2 = real(static_cast<std::uint64_t>(profile.l2_bytes));
-  const double left = std::min(traffic.written, kWritesLeftInL2 * l2);
+  const double left =
+      std::min(traffic.written, kWritesLeftInL2 * static_cast<double>(profile.l2_bytes));
   return std::max(dram_bytes(profile, traffic) - left, 0.0);
 }
 
@@ -234,11 +233,6 @@ Json lines_json(const Program& program, const Record& record, double to_grid) {
 }
 
 }  // namespace
-
-bool reads_through_l1(const Program& program, const DeviceProfile& profile) {
-  return std::ranges::any_of(translate_each(program, profile),
-                             [](const Cost& cost) { return cost.role == Role::global_read; });
-}
 
 Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
                         const LaunchConfig& launch, const Program& program, const Record& record,

@@ -37,10 +37,6 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
                    const LaunchConfig& launch, const Program& program, const Record& record,
                    double reachable_bytes);
 
-// Whether a kernel has loads that L1 may answer: then its neighbours on an SM are to be looked at
-// (Sampling::neighbours).
-bool reads_through_l1(const Program& program, const DeviceProfile& profile);
-
 // What the simulated SM does not see takes this much of its time. Set on the train variants.
 inline constexpr double kModelBias = 1.1;
 
