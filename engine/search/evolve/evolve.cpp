@@ -41,8 +41,10 @@ constexpr int kSpreadDraws = 16;
 constexpr std::size_t kSpreadTrials = 64;
 // Of the trials under way, those asked for last from which the model is to learn nothing more, and
 // proposals from one pool: where thousands are under way, time grows with the square of these.
-constexpr std::size_t kMostBelieved = 256;
+constexpr std::size_t kMostBelieved = 128;
 constexpr std::size_t kMostOfPool = 128;
+// That predict what candidates promise, beside the thread that asks.
+constexpr std::size_t kHelpers = 3;
 
 // EvoEngineer's loop (arXiv 2510.03760) over genomes. What guides a proposal:
 //   free     the task alone: children of the parents, each operator as often as another
@@ -233,7 +235,7 @@ class Evolve : public Strategy {
     if (!surrogate_->ready()) return std::nullopt;
     if (!main_pool) begin(main_pool);
     const double best_us = niche.fastest.front().time_us;
-    CandidatePool pool(*surrogate_, archive_, surrogate_->read(best_us));
+    CandidatePool pool(*surrogate_, archive_, helpers_, surrogate_->read(best_us));
     const auto add = [&](Candidate candidate) {
       if (niches_.has(niche, candidate.genome)) offer(pool, std::move(candidate));
     };
@@ -262,7 +264,7 @@ class Evolve : public Strategy {
     const std::size_t count = std::min(untold_.size(), kMostBelieved);
     for (const space::Genome& genome : std::views::drop(untold_, untold_.size() - count))
       surrogate_->times().believe(surrogate_->site(genome));
-    pool.emplace(*surrogate_, archive_, surrogate_->best());
+    pool.emplace(*surrogate_, archive_, helpers_, surrogate_->best());
     fill(*pool);
   }
 
@@ -309,6 +311,7 @@ class Evolve : public Strategy {
   int climb_ = kClimb;
   space::GenomeMap<Origin> origins_;  // of what was asked and not yet told
   std::deque<space::Genome> untold_;  // that, and what others took, in order
+  HelperThreads helpers_{kHelpers};
 };
 
 }  // namespace

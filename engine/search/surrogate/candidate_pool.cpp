@@ -28,25 +28,32 @@ double expected_improvement(double best, double mean, double deviation, int free
   return deviation * std::max(0.0, z * at.below + (freedom + z * z) / (freedom - 1) * at.density);
 }
 
-void CandidatePool::rate(std::size_t place) {
-  const Entry& entry = entries_[place];
+double CandidatePool::promise_of(const Entry& entry) const {
   const GaussianProcess::Posterior& posterior = entry.posterior;
-  const double promise =
-      entry.chance * expected_improvement(best_time_, posterior.mean, std::sqrt(posterior.variance),
-                                          surrogate_.times().freedom());
-  promises_.set(place, promise);
-  projected_[place] = posterior.projected;
+  return entry.chance * expected_improvement(best_time_, posterior.mean,
+                                             std::sqrt(posterior.variance),
+                                             surrogate_.times().freedom());
 }
 
 void CandidatePool::add(Candidate candidate) {
   if (archive_.claimed(candidate.genome) || !known_.insert(candidate.genome).second) return;
-  Site site = surrogate_.site(candidate.genome);
-  auto posterior = surrogate_.times().predict(site);
-  const double chance = surrogate_.chance(site);
-  entries_.push_back({std::move(candidate), std::move(site), std::move(posterior), chance});
-  promises_.push_back(0);
-  projected_.push_back(0);
-  rate(entries_.size() - 1);
+  entries_.push_back({std::move(candidate)});
+}
+
+// What is predicted of a candidate depends on no other.
+void CandidatePool::predict_added() {
+  const std::size_t first = promises_.size();
+  if (first == entries_.size()) return;
+  std::vector<double> promises(entries_.size() - first);
+  helpers_.share(promises.size(), [&](std::size_t i) {
+    Entry& entry = entries_[first + i];
+    entry.site = surrogate_.site(entry.candidate.genome);
+    entry.posterior = surrogate_.times().predict(entry.site);
+    entry.chance = surrogate_.chance(entry.site);
+    promises[i] = promise_of(entry);
+  });
+  for (const double promise : promises) promises_.push_back(promise);
+  projected_.resize(entries_.size(), 0);
 }
 
 // With ones that stand next, of those with as many rows projected: most of them are to be refined
@@ -71,10 +78,12 @@ void CandidatePool::refine(std::size_t first) {
   Entry& entry = entries_[first];
   if (surrogate_.times().lacks_rows(entry.posterior)) project_with_next(first);
   surrogate_.times().refine(entry.site, entry.posterior);
-  rate(first);
+  promises_.set(first, promise_of(entry));
+  projected_[first] = entry.posterior.projected;
 }
 
 const Candidate& CandidatePool::best() {
+  predict_added();
   // Most bounds never have to be made exact: only those that stand first.
   while (true) {
     best_ = promises_.largest();

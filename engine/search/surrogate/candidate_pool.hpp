@@ -7,6 +7,7 @@
 #include "engine/search/archive.hpp"
 #include "engine/search/surrogate/surrogate.hpp"
 #include "engine/search/surrogate/tournament.hpp"
+#include "engine/util/helper_threads.hpp"
 
 namespace fa_tune::search {
 
@@ -27,10 +28,10 @@ double expected_improvement(double best, double mean, double deviation, int free
 // times the chance that it passes.
 class CandidatePool {
  public:
-  // An improvement is one of `best`, a log time as the surrogate reads it. Both must outlive the
-  // pool; the surrogate must not be told anything meanwhile.
-  CandidatePool(Surrogate& surrogate, const Archive& archive, double best)
-      : surrogate_(surrogate), archive_(archive), best_time_(best) {}
+  // An improvement is one of `best`, a log time as the surrogate reads it. All references must
+  // outlive the pool; the surrogate must not be told anything meanwhile.
+  CandidatePool(Surrogate& surrogate, const Archive& archive, HelperThreads& helpers, double best)
+      : surrogate_(surrogate), archive_(archive), helpers_(helpers), best_time_(best) {}
 
   // Does nothing with a config that is in the pool or was tried.
   void add(Candidate candidate);
@@ -45,22 +46,25 @@ class CandidatePool {
  private:
   struct Entry {
     Candidate candidate;
-    Site site;
-    GaussianProcess::Posterior posterior;
+    // What follows is not there before predict_added().
+    Site site = {};
+    GaussianProcess::Posterior posterior = {};
     double chance = 1;
   };
 
-  void rate(std::size_t place);
+  void predict_added();
+  double promise_of(const Entry& entry) const;
   void refine(std::size_t first);
   void project_with_next(std::size_t first);
 
   Surrogate& surrogate_;
   const Archive& archive_;
+  HelperThreads& helpers_;
   double best_time_;
   space::GenomeSet known_;
   std::vector<Entry> entries_;
-  // Of the entries, what is looked at again and again: the promise, an upper bound until the
-  // posterior is exact, and how many rows are projected.
+  // Of the entries that have predictions, what is looked at again and again: the promise, an upper
+  // bound until the posterior is exact, and how many rows are projected.
   Tournament promises_;
   std::vector<std::size_t> projected_;
   std::size_t best_ = 0;

@@ -14,6 +14,8 @@ namespace {
 
 // Trials handed out for each slot, so that none waits while the engine asks or writes.
 constexpr std::size_t kAhead = 4;
+// That render and plan what was added, beside the queue's owner.
+constexpr std::size_t kHelpers = 3;
 
 void fail_deadly(db::TrialRow& row, const Rejection& charge) {
   row.stage = "launch";
@@ -30,6 +32,7 @@ TrialPipeline::TrialPipeline(PipelineParts parts, std::int64_t run, bool warm, T
       seeds_(seeds),
       compile_stage_(parts_.task, parts_.first, parts_.pool,
                      cases_of_trials(*parts_.task.problem, parts_.first, seeds)),
+      helpers_(kHelpers),
       executor_({}, parts_.queue) {}
 
 void TrialPipeline::add_device(device::Device& device) {
@@ -67,8 +70,17 @@ TrialPipeline::Entry& TrialPipeline::append(search::Proposal proposal) {
 }
 
 void TrialPipeline::add(search::Proposal proposal) {
-  Entry& entry = append(std::move(proposal));
-  if (parts_.may_begin(entry.number)) entry.variant = compile_stage_.prepare(entry.proposal.config);
+  to_prepare_.push_back(&append(std::move(proposal)));
+}
+
+// A deque's elements stay where they are.
+void TrialPipeline::prepare_added() {
+  std::erase_if(to_prepare_, [this](Entry* entry) { return !parts_.may_begin(entry->number); });
+  std::vector<const Config*> configs;
+  for (const Entry* entry : to_prepare_) configs.push_back(&entry->proposal.config);
+  auto variants = compile_stage_.prepare(configs, helpers_);
+  for (std::size_t i = 0; i < variants.size(); ++i) to_prepare_[i]->variant = std::move(variants[i]);
+  to_prepare_.clear();
 }
 
 void TrialPipeline::add_recorded(search::Proposal proposal, const db::TrialRow& row) {
@@ -86,7 +98,10 @@ bool TrialPipeline::waits_for_compiler() const {
          parts_.may_begin(entries_[in_turn_].number);
 }
 
-bool TrialPipeline::advance() { return take_turn() || begin_early(); }
+bool TrialPipeline::advance() {
+  if (!to_prepare_.empty()) prepare_added();
+  return take_turn() || begin_early();
+}
 
 bool TrialPipeline::take_turn() {
   if (in_turn_ == entries_.size()) return false;
@@ -170,7 +185,6 @@ void TrialPipeline::submit_begun() {
   for (Entry* entry : std::exchange(begun_, {})) executor_.submit(job(*entry));
 }
 
-// A deque's elements stay where they are.
 DeviceExecutor::Job TrialPipeline::job(Entry& entry) {
   const auto work = [this, &entry](device::Device& device, std::size_t slot) {
     const DeviceRoster::Work at_work(parts_.roster, device, fmt::format("trial {}", entry.number));

@@ -21,6 +21,7 @@
 #include "engine/tuner/trial/compile_stage.hpp"
 #include "engine/tuner/trial/crash_policy.hpp"
 #include "engine/tuner/trial/trial.hpp"
+#include "engine/util/helper_threads.hpp"
 
 namespace fa_tune::tuner {
 
@@ -68,13 +69,15 @@ class TrialPipeline {
   // The devices that can still be used.
   std::vector<device::Device*> usable() const;
 
-  // The trial of the next number. Begins to compile it, unless it is not to be begun any more.
+  // The trial of the next number. What is added is compiled from the next advance() on, unless it is
+  // not to be begun any more.
   void add(search::Proposal proposal);
   // The same for one that an earlier session recorded. The row must outlive it here.
   void add_recorded(search::Proposal proposal, const db::TrialRow& row);
 
-  // One step with what has been compiled, if there is one to take: the next trial in turn, or one
-  // ahead of it where a device would wait. Throws kernel::NoCompilerLeft.
+  // Begins to compile what was added. Then one step with what has been compiled, if there is one to
+  // take: the next trial in turn, or one ahead of it where a device would wait. Throws
+  // kernel::NoCompilerLeft.
   bool advance();
   // Hands over what advance() has begun. Its attempts are on disk by then.
   void submit_begun();
@@ -128,6 +131,7 @@ class TrialPipeline {
   };
 
   Entry& append(search::Proposal proposal);
+  void prepare_added();
   bool take_turn();
   void pass_in_turn(Entry& entry);
   bool begin_early();
@@ -153,9 +157,11 @@ class TrialPipeline {
   std::deque<Entry> entries_;  // by number
   std::size_t in_turn_ = 0;    // of those, from the front: whose turn has come
   std::size_t look_from_ = 0;  // where begin_early() goes on
-  std::vector<Entry*> begun_;  // submitted when their attempts are on disk
+  std::vector<Entry*> to_prepare_;  // the last ones
+  std::vector<Entry*> begun_;       // submitted when their attempts are on disk
   CrashPolicy crashes_;        // kernels are trials' numbers, devices are slots
   double store_s_ = 0;
+  HelperThreads helpers_;
   DeviceExecutor executor_;  // last: its threads end before all else does
 };
 

@@ -33,13 +33,28 @@ CompileStage::CompileStage(const TuningTask& task, device::Device& device,
                            kernel::CompilePool& pool, const std::vector<gate::GateCase>& cases)
     : task_(task), device_(device), pool_(pool), duplicates_(task, cases) {}
 
+std::vector<std::unique_ptr<Variant>> CompileStage::prepare(
+    const std::vector<const Config*>& configs, HelperThreads& helpers) {
+  std::vector<std::unique_ptr<Variant>> variants(configs.size());
+  std::vector<DuplicateCheck::Plans> plans(configs.size());
+  helpers.share(configs.size(), [&](std::size_t i) {
+    variants[i] = make_variant(task_, *configs[i], pool_, device_);
+    plans[i] = duplicates_.plan(*configs[i]);
+  });
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const bool can_be_launched = plans[i].has_value();
+    duplicates_.keep(*configs[i], std::move(plans[i]));
+    // A known source is not compiled, nor is what cannot be launched.
+    if (!can_be_launched || duplicates_.find_source(*configs[i], variants[i]->source().hash))
+      continue;
+    for (const Constants& shape : duplicates_.shapes()) variants[i]->begin(shape);
+  }
+  return variants;
+}
+
 std::unique_ptr<Variant> CompileStage::prepare(const Config& config) {
-  auto variant = make_variant(task_, config, pool_, device_);
-  // A known source is not compiled, nor is what cannot be launched.
-  if (!duplicates_.plans(config) || duplicates_.find_source(config, variant->source().hash))
-    return variant;
-  for (const Constants& shape : duplicates_.shapes()) variant->begin(shape);
-  return variant;
+  HelperThreads none(0);
+  return std::move(prepare({&config}, none).front());
 }
 
 bool CompileStage::pass(Variant& variant, FinishedTrial& trial) {

@@ -11,6 +11,7 @@
 #include "engine/tuner/task/variant.hpp"
 #include "engine/tuner/trial/duplicate_check.hpp"
 #include "engine/tuner/trial/trial.hpp"
+#include "engine/util/helper_threads.hpp"
 
 namespace fa_tune::tuner {
 
@@ -25,9 +26,11 @@ class CompileStage {
   CompileStage(const TuningTask& task, device::Device& device, kernel::CompilePool& pool,
                const std::vector<gate::GateCase>& cases = {});
 
-  // Renders the variant and begins to compile it, for the shapes of its cases too. Where a
+  // Renders the variants and begins to compile them, for the shapes of their cases too. Where a
   // problem's sizes are compiled in, each shape needs another binary, and a device must not wait
   // for it.
+  std::vector<std::unique_ptr<Variant>> prepare(const std::vector<const Config*>& configs,
+                                                HelperThreads& helpers);
   std::unique_ptr<Variant> prepare(const Config& config);
   // True if the trial passes. Waits for the compiler (Variant::ready). For a duplicate, `twin` is
   // set to the number of the trial that it equals.

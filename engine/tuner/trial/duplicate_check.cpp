@@ -1,5 +1,7 @@
 #include "engine/tuner/trial/duplicate_check.hpp"
 
+#include <utility>
+
 #include "engine/tuner/task/kernel_identity.hpp"
 #include "engine/tuner/trial/trial.hpp"
 
@@ -26,6 +28,10 @@ const DuplicateCheck::Plans& DuplicateCheck::plans(const Config& config) {
   const auto [place, is_new] = plans_.try_emplace(config.to_json());
   if (is_new) place->second = plan(config);
   return place->second;
+}
+
+void DuplicateCheck::keep(const Config& config, Plans plans) {
+  plans_.try_emplace(config.to_json(), std::move(plans));
 }
 
 // Of a config that cannot be launched: one that is nobody's.

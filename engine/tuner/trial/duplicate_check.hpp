@@ -25,10 +25,13 @@ class DuplicateCheck {
 
   // The timed shape, then those that are gated, each once.
   const std::vector<Constants>& shapes() const { return shapes_; }
-  // The launch at each of shapes(), or why the config cannot be launched at one of them. Kept until
-  // its trial is remembered: it is asked for at each stage.
+  // The launch at each of shapes(), or why the config cannot be launched at one of them.
   using Plans = std::expected<std::vector<PlannedLaunch>, std::string>;
+  Plans plan(const Config& config) const;
+  // The same, kept until its trial is remembered: it is asked for at each stage.
   const Plans& plans(const Config& config);
+  // For plans(), if it has none yet.
+  void keep(const Config& config, Plans plans);
 
   // The number of the trial that it equals, if there is one. The source is that of the config,
   // which can be launched.
@@ -47,7 +50,6 @@ class DuplicateCheck {
     std::optional<std::string> identity = {};  // of source and launches, once it is asked for
   };
 
-  Plans plan(const Config& config) const;
   std::string identity_of_source(const Config& config, const std::string& source_hash,
                                  const Plans& plans) const;
 

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/util/distributions.hpp"
+#include "engine/util/helper_threads.hpp"
 #include "engine/util/random.hpp"
 
 namespace fa_tune::test {
@@ -112,7 +113,8 @@ TEST_CASE("the pool gives the most promising one of all, as if each were compute
     surrogate.tell(genome, genome[3] == 6 ? std::nullopt : std::optional(time));
   }
   surrogate.update();
-  CandidatePool pool(surrogate, archive, surrogate.best());
+  HelperThreads helpers(3);
+  CandidatePool pool(surrogate, archive, helpers, surrogate.best());
   std::vector<Genome> all;
   for (int i = 0; i < 200; ++i) {
     const Genome genome = space.sample_genome(random);
