@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far from float64 are the templates with what users need of attention, beside PyTorch on the same data?
 
-  tools/bench/attention/features.py --out results/gate/features_h100.json        (needs PyTorch, nvcc, a GPU)
+  tools/bench/attention/features.py --out results/gate/features_h200.json        (needs PyTorch, nvcc, a GPU)
   tools/bench/attention/features.py --table FILE.json
 
 Each feature alone and all together, in fp16 and bf16, for both families. PyTorch's side: SDPA as it chooses its backend, with a
