@@ -39,9 +39,9 @@ class HelperThreads {
   std::condition_variable_any begun_, ended_;
   const std::function<void(std::size_t)>* work_ = nullptr;  // none that anybody may still join
   std::size_t count_ = 0;
-  std::uint64_t calls_ = 0;     // of share()
-  std::size_t helping_ = 0;     // threads
-  std::exception_ptr failure_;  // the first
+  std::uint64_t calls_ = 0;            // of share()
+  std::size_t helping_ = 0;            // threads
+  std::exception_ptr failure_;         // the first
   std::vector<std::jthread> threads_;  // last: they end before all else does
 };
 

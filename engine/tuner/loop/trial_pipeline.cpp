@@ -79,7 +79,8 @@ void TrialPipeline::prepare_added() {
   std::vector<const Config*> configs;
   for (const Entry* entry : to_prepare_) configs.push_back(&entry->proposal.config);
   auto variants = compile_stage_.prepare(configs, helpers_);
-  for (std::size_t i = 0; i < variants.size(); ++i) to_prepare_[i]->variant = std::move(variants[i]);
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    to_prepare_[i]->variant = std::move(variants[i]);
   to_prepare_.clear();
 }
 

@@ -154,12 +154,12 @@ class TrialPipeline {
   std::mutex stages_mutex_;  // guards stages_, not what it has
   std::vector<std::unique_ptr<DeviceStages>> stages_;
   std::uint64_t added_ = 0;
-  std::deque<Entry> entries_;  // by number
-  std::size_t in_turn_ = 0;    // of those, from the front: whose turn has come
-  std::size_t look_from_ = 0;  // where begin_early() goes on
+  std::deque<Entry> entries_;       // by number
+  std::size_t in_turn_ = 0;         // of those, from the front: whose turn has come
+  std::size_t look_from_ = 0;       // where begin_early() goes on
   std::vector<Entry*> to_prepare_;  // the last ones
   std::vector<Entry*> begun_;       // submitted when their attempts are on disk
-  CrashPolicy crashes_;        // kernels are trials' numbers, devices are slots
+  CrashPolicy crashes_;             // kernels are trials' numbers, devices are slots
   double store_s_ = 0;
   HelperThreads helpers_;
   DeviceExecutor executor_;  // last: its threads end before all else does
