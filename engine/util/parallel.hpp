@@ -9,7 +9,8 @@
 namespace fa_tune {
 
 // Calls work(i) once for each i below `count`, in the order in which threads come to ask, in at
-// most `threads` of them, this one included; returns when all is done. `work` must not throw.
+// most `threads` of them, this one included; returns when all is done. `work` must not throw. The
+// threads are begun anew each time: HelperThreads are for what takes less than a millisecond.
 template <typename Work>
 void in_parallel(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

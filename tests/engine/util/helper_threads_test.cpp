@@ -25,7 +25,10 @@ TEST_CASE("helper threads do each piece of work once") {
 }
 
 TEST_CASE("a helper takes a part, and is waited for once it has begun") {
-  if (std::thread::hardware_concurrency() < 2) return;
+  if (std::thread::hardware_concurrency() < 2) {
+    MESSAGE("skipped: there is one processor");
+    return;
+  }
   HelperThreads helpers(1);
   const auto caller = std::this_thread::get_id();
   for (int again = 0; again < 3; ++again) {

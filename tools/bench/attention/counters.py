@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What limits the kernels that grid.py found fastest? Nsight Compute's counters of one launch each, beside the roofline.
 
-  tools/bench/attention/counters.py GRID.json --out counters.json [--cells D128-full-L16384 ...]     (needs ncu, PyTorch, nvcc)
+  tools/bench/attention/counters.py GRID.json ... --out counters.json [--cells D128-full-L16384 ...]     (needs ncu, PyTorch, nvcc)
   tools/bench/attention/counters.py --table counters.json
 
 GRID.json is a result of grid.py; a cell is taken if its name has one of the words. Clocks and caches are left alone, and a
@@ -74,20 +74,26 @@ def counters(grid, index):
 
 
 def collect(args):
-    with open(args.grid) as file:
-        grid = json.load(file)
+    result = None
+    for path in args.grid:
+        with open(path) as file:
+            grid = json.load(file)
+        result = result or begun(grid)
+        for index, row in enumerate(grid["rows"]):
+            if args.cells and not any(word in name_of(row) for word in args.cells):
+                continue
+            tflops = flop(row) / row["us"]["fa-tune"] / 1e6
+            found = counters(path, index)
+            result["rows"].append({"cell": name_of(row), "config": row["config"], "tflops": tflops, "counters": found})
+            print(name_of(row), f"{tflops:.0f} TFLOP/s", flush=True)
+            with open(args.out, "w") as out:
+                json.dump(result, out, indent=1)
+                out.write("\n")
+
+
+def begun(grid):
     version = subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1]
-    result = {"device": grid["device"], "software": f"{grid['software']}, {version}", "date": datetime.date.today().isoformat(), "rows": []}
-    for index, row in enumerate(grid["rows"]):
-        if args.cells and not any(word in name_of(row) for word in args.cells):
-            continue
-        tflops = flop(row) / row["us"]["fa-tune"] / 1e6
-        found = counters(args.grid, index)
-        result["rows"].append({"cell": name_of(row), "config": row["config"], "tflops": tflops, "counters": found})
-        print(name_of(row), f"{tflops:.0f} TFLOP/s", flush=True)
-        with open(args.out, "w") as out:
-            json.dump(result, out, indent=1)
-            out.write("\n")
+    return {"device": grid["device"], "software": f"{grid['software']}, {version}", "date": datetime.date.today().isoformat(), "rows": []}
 
 
 def table(path):
@@ -108,7 +114,7 @@ def table(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("grid", nargs="?", help="what grid.py wrote")
+    parser.add_argument("grid", nargs="*", help="what grid.py wrote, on one kind of GPU")
     parser.add_argument("--out", help="where the JSON goes")
     parser.add_argument("--cells", nargs="*", help="words of the cells' names; all if not given")
     parser.add_argument("--launch", nargs=2, metavar=("GRID", "ROW"), help="what ncu is started on")
