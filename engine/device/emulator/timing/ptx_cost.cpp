@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -257,6 +258,9 @@ class Translator {
       const double read = kRowBytes * (size('n') + (form.a_in_registers ? 0 : size('m'))) /
                           profile_.shared_bytes_per_clock_sm;
       cost.operands = read / kPartitions;
+      // By itself it takes as long as it was measured to take: the bias of all times is not for it.
+      cost.busy /= kModelBias;
+      cost.operands /= kModelBias;
       cost.latency = kWarpgroupLatency;
     }
     return cost;

@@ -95,6 +95,7 @@ constexpr Opcode kOpcodes[] = {
 constexpr unsigned kOpcodeBits = 9;
 constexpr std::uint16_t kBranch = 0x147;
 constexpr std::uint16_t kCall = 0x144;
+constexpr std::uint16_t kWarpgroup = 0x1c5;
 
 constexpr std::uint16_t kLoadShared = 0x184;
 constexpr std::uint16_t kStoreShared = 0x188;
@@ -142,6 +143,11 @@ SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
   decoded.read_barrier = field(113, 3);
   decoded.waits = field(116, 6);
   if (number == kLoadShared || number == kStoreShared) decoded.bytes = kBytes[field(73, 3)];
+  // .DEPBAR, and not .ARRIVE.
+  if (number == kWarpgroup && field(47, 1) == 1) {
+    decoded.kind = SassKind::wgmma_wait;
+    decoded.depth = field(72, 3);
+  }
   if (number == kBranch) decoded.jump = jump_of(instruction, sm >= 90);
   if (number == kCall) decoded.jump = jump_of(instruction, false);
   return decoded;

@@ -20,6 +20,7 @@ enum class SassKind : std::uint8_t {
   tensor,
   wgmma,
   wgmma_sync,
+  wgmma_wait,  // for products
   shared,
   shuffle,  // between lanes, by the same pipe
   local,    // spills and arrays
@@ -54,6 +55,7 @@ struct SassInstruction {
   std::uint8_t read_barrier = 7;     // that is released when it has read its operands; 7: none
   std::uint8_t waits = 0;            // barriers that must be released first, a bit each
   std::uint8_t bytes = 0;            // a lane, that LDS or STS moves
+  std::uint8_t depth = 0;            // groups of products that a wait leaves under way
   std::optional<std::int64_t> jump;  // of a branch or a call: bytes from its own end
 };
 

@@ -232,7 +232,7 @@ class Matcher {
   }
 
   // Whether most PTX instructions became several machine instructions of their own kind. Two or three
-  // are usual of integers of 64 bits, and any number of tensor products.
+  // are usual of integers of 64 bits, and any number of tensor products and of waits for them.
   bool is_unrolled(std::uint32_t number) const {
     std::map<std::uint32_t, std::size_t> integer;  // by PTX instruction
     std::map<std::uint32_t, std::size_t> other;
@@ -244,7 +244,8 @@ class Matcher {
       if (kind == SassKind::alu || kind == SassKind::imad)
         ++integer[op];
       else if (kind == SassKind::fp64 || (kind == SassKind::fma && cost.unit == Unit::fma) ||
-               (cost.unit != Unit::tensor && carrier_of(cost).has(kind)))
+               (cost.unit != Unit::tensor && cost.role != Role::tensor_wait &&
+                carrier_of(cost).has(kind)))
         ++other[op];
     }
     const auto most_are_above = [](const std::map<std::uint32_t, std::size_t>& counts,

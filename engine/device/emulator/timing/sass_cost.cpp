@@ -43,8 +43,9 @@ Carrier carrier_of(const Cost& cost) {
     case Role::tensor_async:
       return carrier({wgmma});
     case Role::tensor_commit:
-    case Role::tensor_wait:
       return carrier({wgmma_sync}, false);
+    case Role::tensor_wait:
+      return carrier({wgmma_wait}, false);
     case Role::barrier:
       return carrier({barrier}, false);
     case Role::plain:

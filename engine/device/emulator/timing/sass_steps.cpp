@@ -26,8 +26,19 @@ Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, c
   step.read_barrier = sass.read_barrier;
   step.waits = sass.waits;
   step.acts = acts.contains(instruction);
-  if (!step.acts) step.cost = plain_cost(sass.kind);
+  if (step.acts) return step;
+  step.cost = sass.kind == SassKind::wgmma_wait ? added_wait(sass) : plain_cost(sass.kind);
   return step;
+}
+
+// ptxas waits for products where the PTX does not: for each of a group where registers are short
+// (its warning C7512), or before it uses registers of theirs for something else (C7517).
+std::uint32_t StepWriter::added_wait(const SassInstruction& sass) {
+  Cost cost = cost_of(sass.kind, profile_);
+  cost.role = Role::tensor_wait;
+  // Of a group that the PTX has not committed too.
+  cost.depth = sass.depth == 0 ? -1 : sass.depth;
+  return add_cost(cost);
 }
 
 void StepWriter::act(Step& step, std::uint32_t op, double part) {
@@ -130,7 +141,11 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
     for (const std::uint32_t i : all) acts[i] = op;
   }
   std::vector<std::uint32_t> in_turn;
-  for (const std::uint32_t op : ordered) in_turn.push_back(carriers.at(op).front());
+  for (const std::uint32_t op : ordered) {
+    // Of several waits for products those ahead of the last one were added.
+    const auto& all = carriers.at(op);
+    in_turn.push_back(costs_[op].role == Role::tensor_wait ? all.back() : all.front());
+  }
   std::ranges::sort(in_turn);
   for (std::size_t i = 0; i < ordered.size(); ++i) acts[in_turn[i]] = ordered[i];
 

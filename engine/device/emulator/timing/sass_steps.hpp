@@ -72,6 +72,7 @@ class StepWriter {
   std::uint32_t bytes_of(std::uint32_t op) const;
   std::uint32_t add_cost(const Cost& cost);
   std::uint32_t plain_cost(SassKind kind);
+  std::uint32_t added_wait(const SassInstruction& sass);
 
   const Program& program_;
   const DeviceProfile& profile_;

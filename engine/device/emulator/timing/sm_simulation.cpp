@@ -6,11 +6,11 @@
 
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
+#include "engine/device/emulator/timing/product_queue.hpp"
 #include "engine/device/emulator/timing/recorded_work.hpp"
 #include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 #include "engine/device/emulator/timing/sm_synchronization.hpp"
-#include "engine/device/emulator/timing/tensor_contention.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -113,8 +113,8 @@ class Simulation {
     const Step& step = warp.block->steps[warp.step];
     const Cost& cost = code_.costs[step.cost];
     const double scheduler = scheduler_free_[warp.partition];
-    // wgmma goes into a queue of its own.
-    double unit = cost.role == Role::tensor_async ? 0 : *unit_of(warp, cost);
+    const bool is_product = cost.role == Role::tensor_async;
+    double unit = is_product ? 0 : *unit_of(warp, cost);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
@@ -123,6 +123,12 @@ class Simulation {
       warp.next = at;
       return;
     }
+    if (is_product)
+      if (const auto until = products_[warp.partition].full_until(warp, warp.next)) {
+        warp.wait(Wait::tensor, *until - warp.next);
+        warp.next = *until;
+        return;
+      }
     issue(warp, step, cost, warp.next);
   }
 
@@ -136,11 +142,10 @@ class Simulation {
   }
 
   void delay_products(const SimulatedWarp& issuing, const Cost& cost, double at) {
-    double& until = products_until_[issuing.partition];
-    if (until <= at) return;
-    const double by = delay_of_products(cost);
-    until += by;
-    unit_free_[issuing.partition][static_cast<std::size_t>(Unit::tensor)] = until;
+    ProductQueue& products = products_[issuing.partition];
+    const double by = products.delay(cost, at);
+    if (by == 0) return;
+    unit_free_[issuing.partition][static_cast<std::size_t>(Unit::tensor)] = products.end();
     for (SimulatedWarp& warp : warps_)
       if (warp.partition == issuing.partition) warp.products.delay(at, by);
   }
@@ -152,7 +157,9 @@ class Simulation {
     scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;
     instructions_ += 1;
-    warp.free = at + std::max(slots, static_cast<double>(step.stall));
+    const double until_next = cost.role == Role::tensor_async ? ProductQueue::issue_clocks(cost)
+                                                              : static_cast<double>(step.stall);
+    warp.free = at + std::max(slots, until_next);
     warp.wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
@@ -222,7 +229,7 @@ class Simulation {
         break;
       case Role::tensor_async:
         // Its sums are not waited for by name, but by group.
-        products_until_[warp.partition] = *unit_of(warp, cost);
+        products_[warp.partition].add(warp, cost, at, *unit_of(warp, cost));
         warp.products.add(*unit_of(warp, cost) + cost.latency);
         warp.done[warp.step] = {at, Wait::tensor};
         break;
@@ -304,7 +311,7 @@ class Simulation {
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   double spill_clocks_ = 0;
-  std::array<double, kPartitions> products_until_{};  // of warpgroups
+  std::array<ProductQueue, kPartitions> products_;
   SharedMemory memory_;
   double end_ = 0;
   double issues_ = 0;

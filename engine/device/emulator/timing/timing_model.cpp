@@ -23,7 +23,7 @@
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
 // those in other files here were set by hand on variants measured on an H100 and an H200, never on
 // those that tools/bench/results/clock reports as test or second seed. What is not seen: conflicts
-// of register banks beyond tensor_contention.hpp, misses of the instruction cache beyond the simple
+// of register banks beyond product_queue.hpp, misses of the instruction cache beyond the simple
 // rule below, partitions of L2.
 
 #include "engine/device/emulator/timing/timing_model.hpp"
@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -77,20 +78,47 @@ constexpr double kMostlyMachine = 0.9;
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 double share_of(double part, double whole) { return std::min(part / std::max(whole, 1.0), 1.0); }
 
-// Instructions of the longest loop, as the machine has them.
-double loop_instructions(const Program& program, const MachineCode& code) {
+// Machine instructions of the innermost loop around each instruction; 0 where there is none.
+std::vector<double> innermost_loops(const Program& program, const MachineCode& code) {
   std::vector<double> before(code.issues.size() + 1, 0);
-  for (std::size_t i = 0; i < code.issues.size(); ++i) {
-    before[i + 1] = before[i] + code.issues[i];
-  }
-  double most = 0;
+  for (std::size_t i = 0; i < code.issues.size(); ++i) before[i + 1] = before[i] + code.issues[i];
+  std::vector<double> sizes(code.issues.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.kind == Kind::branch && op.target <= i) {
-      most = std::max(most, before[i + 1] - before[op.target]);
-    }
+    if (op.kind != Kind::branch || op.target > i) continue;
+    const double size = before[i + 1] - before[op.target];
+    for (std::size_t inside = op.target; inside <= i; ++inside)
+      if (sizes[inside] == 0 || size < sizes[inside]) sizes[inside] = size;
   }
-  return most;
+  return sizes;
+}
+
+// What is done in loops. Only the innermost one counts: what stands around it is fetched once each
+// time that loop is left.
+struct Loops {
+  double bytes = 0;  // of machine code, of the loop in which most is done
+  double too_long =
+      0;  // share of all that is done in loops that the instruction cache does not hold
+};
+
+Loops loops_of(const Program& program, const MachineCode& code, const Record& record) {
+  const std::vector<double> sizes = innermost_loops(program, code);
+  std::map<double, double> done;  // machine instructions, by their loop's bytes
+  double all = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double ran = real(record.ops()[i].executions) * code.issues[i];
+    all += ran;
+    if (sizes[i] > 0) done[kInstructionBytes * sizes[i]] += ran;
+  }
+  Loops loops;
+  double most = 0;
+  for (const auto& [bytes, ran] : done) {
+    if (bytes > kInstructionCacheBytes) loops.too_long += share_of(ran, all);
+    if (ran < most) continue;
+    most = ran;
+    loops.bytes = bytes;
+  }
+  return loops;
 }
 
 // Bytes that the grid reads and writes, and those of them that are different ones.
@@ -269,8 +297,8 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double spilled =
       held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
   work.spills_leave_l1 = spilled > in_l1;
-  const double loop_bytes = kInstructionBytes * loop_instructions(program, code);
-  if (loop_bytes > kInstructionCacheBytes) work.clocks_per_issue = kFetchClocks;
+  const Loops loops = loops_of(program, code, record);
+  work.clocks_per_issue = 1 + loops.too_long * (kFetchClocks - 1);
   const SmTime sm = missed > 0
                         ? simulate_among_others(code, record, profile, work,
                                                 l2_bytes_per_clock(profile, traffic, busy_sms))
@@ -336,7 +364,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
       {"units_us", parts_json(units)},
       {"atomics_us", rounded(atomics)},
       {"waits_of_a_warp_us", parts_json(waits)},
-      {"loop_bytes", loop_bytes},
+      {"loop_bytes", loops.bytes},
       {"simulated_share", rounded(sm.share)},
       {"machine_code_share", rounded(code.machine_share)},
       {"machine_code_unmatched", code.unmatched},

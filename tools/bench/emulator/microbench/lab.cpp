@@ -54,6 +54,7 @@ device::Launch Lab::prepare(const std::string& source, const Shape& shape) {
   launch.kernel = kernel_;
   launch.config.grid.x = shape.blocks;
   launch.config.block.x = shape.threads;
+  launch.config.cluster.x = shape.cluster;
   launch.config.dynamic_shared_bytes = shape.shared;
   std::vector<std::byte> count(sizeof(int));
   std::memcpy(count.data(), &shape.count, sizeof(int));

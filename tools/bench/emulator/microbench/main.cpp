@@ -3,7 +3,7 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, warpgroup, memory, l1_loads, atomics, launch_us; all of them if none is named.
+// PART: sm, warpgroup, cluster, memory, l1_loads, atomics, launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kParts = {"sm",       "warpgroup", "memory",
+constexpr std::array<std::string_view, 7> kParts = {"sm",       "warpgroup", "cluster",  "memory",
                                                     "l1_loads", "atomics",   "launch_us"};
 
 }  // namespace
@@ -56,7 +56,10 @@ int main(int argc, char** argv) {
       if (wanted.empty() || std::ranges::find(wanted, part) != wanted.end()) result[part] = how();
     };
     measure("sm", [&] { return measure_instructions(lab); });
-    if (info.arch == "sm_90") measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
+    if (info.arch == "sm_90") {
+      measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
+      measure("cluster", [&] { return measure_cluster(lab); });
+    }
     measure("memory", [&] { return measure_memory(lab, info.sms); });
     measure("l1_loads", [&] { return measure_l1_loads(lab); });
     measure("atomics", [&] { return measure_atomics(lab, info.sms); });

@@ -53,6 +53,7 @@ class Lab {
     std::uint32_t shared = 0;
     int count = 0;
     std::string arch_suffix = {};  // "a": what one architecture alone has
+    std::uint32_t cluster = 1;     // blocks
   };
   // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
   double clocks(const std::string& source, const Shape& shape);
@@ -77,8 +78,10 @@ class Lab {
 };
 
 Json measure_instructions(Lab& lab);
-// Products of warpgroups, and other instructions beside them. sm_90 alone.
+// Products of warpgroups, and instructions of other warps and of their own beside them. sm_90 alone.
 Json measure_warpgroup_products(Lab& lab);
+// What blocks of a cluster take to tell each other something. sm_90 and newer.
+Json measure_cluster(Lab& lab);
 Json measure_memory(Lab& lab, int sms);
 // Clocks of an SM for a warp's load that L1 holds, by what its lanes want.
 Json measure_l1_loads(Lab& lab);

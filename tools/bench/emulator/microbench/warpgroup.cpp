@@ -8,7 +8,8 @@
 #include "tools/bench/emulator/microbench/microbench.hpp"
 
 // What a warpgroup's products (wgmma) take, and what other instructions of the same SM partitions
-// take beside them: sums are read from and written to the registers that those use too.
+// take beside them: sums are read from and written to the registers that those use too. And how
+// products and other instructions of the same warps go together.
 
 namespace fa_tune::bench {
 namespace {
@@ -113,6 +114,64 @@ __device__ volatile int over;
       fmt::arg("steps", kBesideSteps), fmt::arg("step", beside.step));
 }
 
+enum class Told { round, issue };
+
+// All warpgroups do the same: rounds of a group of products, of `steps` instructions that follow
+// them, and of a wait. Told are the clocks of all rounds, or those until their products are issued.
+std::string own_source(int columns, bool from_registers, const Instruction& own, int steps,
+                       Told told) {
+  return fmt::format(
+      R"(
+{prelude}
+  const unsigned a0 = data[1];
+  const unsigned long long matrix = (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+  float sums[{sums}];
+  #pragma unroll
+  for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+  {values}
+  {state} x[8];
+  #pragma unroll
+  for (int c = 0; c < 8; ++c) x[c] = {state}({start});
+  __syncthreads();
+  const unsigned long long ns = nanoseconds();
+  const unsigned long long begin = now();
+  unsigned long long issue = 0;
+  #pragma unroll 1
+  for (int i = 0; i < count; ++i) {{
+    if ({tells_issue}) __syncthreads();
+    const unsigned long long round = {tells_issue} ? now() : 0;
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    #pragma unroll
+    for (int u = 0; u < {per_group}; ++u) {{ {product} }}
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    if ({tells_issue}) issue += now() - round;
+    #pragma unroll
+    for (int u = 0; u < {steps} / 8; ++u) {{
+      #pragma unroll
+      for (int c = 0; c < 8; ++c) {{ {step} }}
+    }}
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  }}
+  const unsigned long long end = now();
+  note(times, {tells_issue} ? 0 : begin, {tells_issue} ? issue : end, ns);
+  unsigned kept = 0;
+  #pragma unroll
+  for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+  #pragma unroll
+  for (int c = 0; c < 8; ++c) kept += static_cast<unsigned>(x[c]);
+  if (kept == 0x12345678) data[3] = kept;
+}}
+)",
+      fmt::arg("prelude", kernel_prelude()), fmt::arg("sums", columns / 2),
+      fmt::arg("values", own.values), fmt::arg("state", own.state), fmt::arg("start", own.start),
+      fmt::arg("per_group", kProducts), fmt::arg("product", product(columns, from_registers)),
+      fmt::arg("steps", steps), fmt::arg("step", own.step),
+      fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
+}
+
+constexpr std::tuple<const char*, int, bool> kOwnForms[] = {
+    {"n64 shared", 64, false}, {"n128 shared", 128, false}, {"n128 registers", 128, true}};
+
 }  // namespace
 
 Json measure_warpgroup_products(Lab& lab) {
@@ -161,6 +220,27 @@ Json measure_warpgroup_products(Lab& lab) {
     fmt::print("{:<14} {}\n", each.name, row.dump());
   }
   result["beside"] = beside;
+  Json rounds = Json::object();
+  Json issued = Json::object();
+  for (const auto& [name, columns, from_registers] : kOwnForms) {
+    for (const std::uint32_t warpgroups : {1U, 2U, 3U, 4U}) {
+      const std::string key = fmt::format("{} warpgroups, {}", warpgroups, name);
+      const double clocks = lab.clocks(own_source(columns, from_registers, any, 0, Told::issue),
+                                       shape(warpgroups, kGroups));
+      issued[key] = three_decimals(clocks / kGroups);
+      if (warpgroups == 4) continue;  // a thread has too few registers
+      for (const int steps : {32, 64, 128, 256})
+        rounds[fmt::format("{}, {} fma", key, steps)] =
+            three_decimals(lab.clocks(own_source(columns, from_registers, any, steps, Told::round),
+                                      shape(warpgroups, kGroups)) /
+                           kGroups);
+    }
+  }
+  result["clocks_until_8_are_issued"] = issued;
+  result["clocks_of_8_beside_own"] = rounds;
+  fmt::print(
+      "until 8 products are issued:\n{}\nof 8 products beside so many own instructions:\n{}\n",
+      issued.dump(1), rounds.dump(1));
   return result;
 }
 

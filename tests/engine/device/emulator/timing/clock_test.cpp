@@ -269,6 +269,33 @@ TEST_CASE("the detail and the table say what was found") {
   CHECK(counters_report("nonsense").empty());
 }
 
+TEST_CASE("the instruction cache is for the innermost loop, not for what stands around it") {
+  // Two rounds of a loop of 64 KB, which may have a short one of so many rounds in it.
+  const auto run = [](int short_rounds) {
+    constexpr int kEach = 80;
+    std::string each;
+    for (int i = 0; i < kEach; ++i)
+      each += "fma.rn.f32 %f" + std::to_string(10 + i % 8) + ", %f1, %f2, %f3;\n";
+    const std::string inner = "mov.u32 %r2, 0;\nINNER:\n" + each +
+                              "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, " +
+                              std::to_string(short_rounds) + "; @%p1 bra INNER;\n";
+    const Ran ran("mov.u32 %r1, 0;\nOUTER:\n" + repeated(each, 4000 / kEach) +
+                      (short_rounds > 0 ? inner : "") +
+                      "add.s32 %r1, %r1, 1; setp.lt.s32 %p2, %r1, 2;\n@%p2 bra OUTER;",
+                  32);
+    const Prediction prediction = ran.time(test::small_profile());
+    const auto detail = nlohmann::json::parse(prediction.detail_json);
+    return std::pair(detail["loop_bytes"].get<double>(),
+                     (prediction.us - test::small_profile().launch_us) /
+                         static_cast<double>(ran.record.totals.warp_instructions));
+  };
+  const auto [long_bytes, long_us] = run(0);
+  const auto [short_bytes, short_us] = run(500);
+  CHECK(long_bytes > 60'000);
+  CHECK(short_bytes < 2'000);
+  CHECK(short_us < 0.7 * long_us);
+}
+
 TEST_CASE("lanes that part are simulated one way after the other") {
   const emulator::DeviceProfile profile = test::small_profile();
   const std::string slow = repeated(kDependentFma, 100);

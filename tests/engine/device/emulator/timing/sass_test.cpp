@@ -43,9 +43,10 @@ EncodedInstruction machine(std::uint64_t opcode, std::uint32_t line, Control con
 
 // A kernel whose PTX has run, to be given machine code.
 struct Coded : CountedRun {
-  explicit Coded(const std::string& body)
+  explicit Coded(const std::string& body, TensorRule rule = TensorRule::ampere,
+                 std::uint32_t threads = 32)
       : CountedRun(".reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n" + body,
-                   TensorRule::ampere, 32, 1) {}
+                   rule, threads, 1) {}
 
   // The line of the only instruction with that opcode.
   std::uint32_t line(const std::string& opcode) const {
@@ -99,6 +100,14 @@ TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
   CHECK(decode_sass({0x000006d000009947, 0x000fea0003800000, 0}, 89).jump == 1744);
   CHECK(decode_sass({0x0000006c00c88947, 0x002ff00003800000, 0}, 90).jump == 28448);
   CHECK(decode_sass({0xfffffffc00f08947, 0x000fea000383ffff, 0}, 90).jump == -64);
+  // WARPGROUP.ARRIVE, and .DEPBAR.LE gsb0 of 0 and 1.
+  CHECK(decode_sass({0x00000000000079c5, 0x000fe20000000000, 0}, 90).kind == SassKind::wgmma_sync);
+  const auto all = decode_sass({0x00008000000079c5, 0x000fe40000010000, 0}, 90);
+  const auto but_one = decode_sass({0x00008000000079c5, 0x000fe40000010100, 0}, 90);
+  CHECK(all.kind == SassKind::wgmma_wait);
+  CHECK(int{all.depth} == 0);
+  CHECK(but_one.kind == SassKind::wgmma_wait);
+  CHECK(int{but_one.depth} == 1);
   const auto unknown = decode_sass({0x1ff, 0x000fe20000000000, 0}, 90);
   CHECK(std::string(unknown.name) == "");
   CHECK(unknown.kind == SassKind::other);
@@ -122,6 +131,34 @@ TEST_CASE("sass: a warp issues when the machine code lets it") {
                     machine(kExit, ret)}) < waits - 10);
   CHECK(run.code({machine(kMufu, ex2), machine(kFfma, fma), machine(kExit, ret)}).machine_share ==
         1);
+}
+
+TEST_CASE("sass: ptxas may wait for products where the PTX does not") {
+  const std::string product =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, 1, 1, "
+      "1, 0, 0;\n";
+  Coded run(
+      ".shared .align 1024 .b8 s[8192];\n"
+      "mov.u32 %r2, s; shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd1, %r4;\n"
+      "or.b64 %rd1, %rd1, " +
+          std::to_string(128 / 16 << 16 | std::uint64_t{256 / 16} << 32) +
+          ";\nwgmma.fence.sync.aligned;\n" + many(product, 4) +
+          "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nret;",
+      TensorRule::hopper, 128);
+  constexpr std::uint64_t kHgmma = 0x9f0, kWait = 0x00008000000009c5;
+  const std::uint32_t end = run.line("ret");
+  const std::uint32_t waited = run.line("wgmma.wait_group.sync.aligned");
+  const auto clocks = [&](bool serialized) {
+    std::vector<EncodedInstruction> code;
+    for (int i = 0; i < 4; ++i) {
+      code.push_back(machine(kHgmma, 0));
+      if (serialized || i == 3) code.push_back(machine(kWait, waited));
+    }
+    code.push_back(machine(kExit, end));
+    return run.clocks(std::move(code));
+  };
+  // Each product's end is some 70 clocks after it, and the next begins no sooner.
+  CHECK(clocks(true) > clocks(false) + 3 * 60);
 }
 
 TEST_CASE("sass: what ptxas lets a warp wait for arithmetic counts as such") {
