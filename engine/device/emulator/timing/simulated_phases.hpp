@@ -10,11 +10,12 @@ namespace fa_tune::emulator {
 
 struct SimulatedWarp;
 
-// From one SM of a cluster to another, and what a bulk copy takes beyond a load that L2 answers.
-// Two arrivals, there and back, take 570 clocks on an H200 with the tests of their phases, a barrier
-// of the cluster 350 (tools/bench/results/clock/microbench_h200_products.json, "cluster"). The second
-// is a round number that was checked on recorded wgmma rows as a whole.
+// From one SM of a cluster to another. On an H200 two arrivals, there and back, take 570 clocks with
+// the tests of their phases, a barrier of the cluster 350
+// (tools/bench/results/clock/microbench_h200_products.json, "cluster").
 inline constexpr double kPeerClocks = 250;
+// What a bulk copy takes beyond a load that L2 answers: a round number, checked on recorded wgmma
+// rows as a whole, neither measured nor cited.
 inline constexpr double kBulkClocks = 100;
 
 // From a test of an mbarrier whose phase is over until what follows may be issued: samples of
