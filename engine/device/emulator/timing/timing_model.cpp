@@ -82,23 +82,39 @@ double share_of(double part, double whole) { return std::min(part / std::max(who
 std::vector<double> innermost_loops(const Program& program, const MachineCode& code) {
   std::vector<double> before(code.issues.size() + 1, 0);
   for (std::size_t i = 0; i < code.issues.size(); ++i) before[i + 1] = before[i] + code.issues[i];
-  std::vector<double> sizes(code.issues.size(), 0);
+  struct Loop {
+    double size;
+    std::size_t begin, end;
+  };
+  std::vector<Loop> loops;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.kind != Kind::branch || op.target > i) continue;
-    const double size = before[i + 1] - before[op.target];
-    for (std::size_t inside = op.target; inside <= i; ++inside)
-      if (sizes[inside] == 0 || size < sizes[inside]) sizes[inside] = size;
+    if (op.kind == Kind::branch && op.target <= i)
+      loops.push_back({before[i + 1] - before[op.target], op.target, i + 1});
   }
+  std::ranges::stable_sort(loops, {}, &Loop::size);
+  // The shortest first, so that each instruction is taken once, whatever number of loops has it.
+  std::vector<std::size_t> free(code.issues.size() +
+                                1);  // the next one that is not taken, or nearer
+  std::iota(free.begin(), free.end(), std::size_t{0});
+  const auto next_free = [&free](std::size_t i) {
+    while (free[i] != i) i = free[i] = free[free[i]];
+    return i;
+  };
+  std::vector<double> sizes(code.issues.size(), 0);
+  for (const Loop& loop : loops)
+    for (std::size_t i = next_free(loop.begin); i < loop.end; i = next_free(i)) {
+      sizes[i] = loop.size;
+      free[i] = i + 1;
+    }
   return sizes;
 }
 
 // What is done in loops. Only the innermost one counts: what stands around it is fetched once each
 // time that loop is left.
 struct Loops {
-  double bytes = 0;  // of machine code, of the loop in which most is done
-  double too_long =
-      0;  // share of all that is done in loops that the instruction cache does not hold
+  double bytes = 0;     // of machine code, of the loop in which most is done
+  double too_long = 0;  // share of all, done in loops that the instruction cache does not hold
 };
 
 Loops loops_of(const Program& program, const MachineCode& code, const Record& record) {
