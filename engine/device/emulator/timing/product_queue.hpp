@@ -18,13 +18,13 @@ struct SimulatedWarp;
 // A product reads and writes its sums in the registers that other instructions use too. What is
 // issued in the partition meanwhile delays it, but for a share of its time that is free.
 //
-// Both as measured on an H200 (tools/bench/results/clock). microbench_h200_products.json,
+// Both were measured on an H200 (tools/bench/results/clock). microbench_h200_products.json,
 // "clocks_until_8_are_issued": of 16, 24 or 32 products that are asked for at a time all are issued
-// when about six are left. microbench_h200.json, "beside", less what a group's end takes: a product
-// of 32 clocks takes 33 beside 13 to 17 instructions, 62 beside 59 and 150 beside 155. Instructions
-// of the ALU take 0.6 clocks longer themselves, those of the special unit 0.9, which is counted as a
-// delay too. Among constants that fit this the variants of `tools/bench/emulator/clock/fresh`, the
-// first seed, chose.
+// when about six are left; one warpgroup issues 8 of 32 clocks in 83, 8 of 64 in 115.
+// microbench_h200.json, "beside", less what a group's end takes: a product of 32 clocks takes 33
+// beside 13 to 17 instructions, 62 beside 59 and 150 beside 155. Instructions of the ALU take 0.6
+// clocks longer themselves, those of the special unit 0.9, which is counted as a delay too. Of the
+// constants that fit this these rank the first seed of `tools/bench/emulator/clock/fresh` best.
 class ProductQueue {
  public:
   static constexpr std::size_t kPlaces = 6;

@@ -10,9 +10,9 @@ namespace fa_tune::emulator {
 
 struct SimulatedWarp;
 
-// From one SM of a cluster to another. On an H200 two arrivals, there and back, take 570 clocks with
-// the tests of their phases, a barrier of the cluster 350
-// (tools/bench/results/clock/microbench_h200_products.json, "cluster").
+// From one SM of a cluster to another. On an H200 two arrivals, there and back, took 570 and 740
+// clocks in two runs, tests of their phases among them, and a barrier of the cluster 350
+// (tools/bench/results/clock/microbench_h200_products.json, "cluster", has the second).
 inline constexpr double kPeerClocks = 250;
 // What a bulk copy takes beyond a load that L2 answers: a round number, checked on recorded wgmma
 // rows as a whole, neither measured nor cited.

@@ -93,19 +93,19 @@ std::vector<double> innermost_loops(const Program& program, const MachineCode& c
       loops.push_back({before[i + 1] - before[op.target], op.target, i + 1});
   }
   std::ranges::stable_sort(loops, {}, &Loop::size);
-  // The shortest first, so that each instruction is taken once, whatever number of loops has it.
-  std::vector<std::size_t> free(code.issues.size() +
-                                1);  // the next one that is not taken, or nearer
-  std::iota(free.begin(), free.end(), std::size_t{0});
-  const auto next_free = [&free](std::size_t i) {
-    while (free[i] != i) i = free[i] = free[free[i]];
+  // The shortest first: each instruction is given its loop once, however many loops have it.
+  // `onward` leads from an instruction that has one towards the next that has none.
+  std::vector<std::size_t> onward(code.issues.size() + 1);
+  std::iota(onward.begin(), onward.end(), std::size_t{0});
+  const auto next_without = [&onward](std::size_t i) {
+    while (onward[i] != i) i = onward[i] = onward[onward[i]];
     return i;
   };
   std::vector<double> sizes(code.issues.size(), 0);
   for (const Loop& loop : loops)
-    for (std::size_t i = next_free(loop.begin); i < loop.end; i = next_free(i)) {
+    for (std::size_t i = next_without(loop.begin); i < loop.end; i = next_without(i)) {
       sizes[i] = loop.size;
-      free[i] = i + 1;
+      onward[i] = i + 1;
     }
   return sizes;
 }

@@ -39,8 +39,8 @@ std::string cluster_source(const std::string& rounds) {
   const unsigned long long begin = now();
   for (int i = 0; i < count; ++i) {{ {} }}
   note(times, begin, now(), ns);
+  __syncwarp();
   barrier();
-  if (data[1] == 0) {{ tell(); wait(0); }}
 }}
 )",
       kernel_prelude(), rounds);
@@ -49,12 +49,8 @@ std::string cluster_source(const std::string& rounds) {
 }  // namespace
 
 Json measure_cluster(Lab& lab) {
-  const Lab::Shape pair = {.blocks = 2,
-                           .threads = 32,
-                           .shared = 0,
-                           .count = kClusterRounds,
-                           .arch_suffix = {},
-                           .cluster = 2};
+  Lab::Shape pair = {.blocks = 2, .threads = 32, .shared = 0, .count = kClusterRounds};
+  pair.cluster = 2;
   const auto clocks = [&](const std::string& rounds) {
     return std::round(lab.clocks(cluster_source(rounds), pair) / kClusterRounds);
   };

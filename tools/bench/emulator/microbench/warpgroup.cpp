@@ -24,6 +24,12 @@ constexpr std::uint32_t kWarpgroup = 128;
 
 double three_decimals(double value) { return std::round(value * 1000) / 1000; }
 
+// Of product(): A's registers, or the matrix that A and B are.
+constexpr const char* kOperands =
+    "const unsigned a0 = data[1];\n"
+    "const unsigned long long matrix =\n"
+    "    (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;";
+
 // A product m64nNk16 of halves into `sums`; A from registers, or as B from shared memory.
 std::string product(int columns, bool from_registers) {
   const int sums = columns / 2;
@@ -53,8 +59,7 @@ std::string source(int columns, bool from_registers, int per_group, const Instru
       R"(
 __device__ volatile int over;
 {prelude}
-  const unsigned a0 = data[1];
-  const unsigned long long matrix = (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+  {operands}
   if (threadIdx.x == 0) over = 0;
   __syncthreads();
   const unsigned long long ns = nanoseconds();
@@ -105,7 +110,8 @@ __device__ volatile int over;
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
-      fmt::arg("prelude", kernel_prelude()), fmt::arg("sums", columns / 2),
+      fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
+      fmt::arg("sums", columns / 2),
       fmt::arg("products_go_on", products_end ? "i < count" : "true"),
       fmt::arg("others_go_on", products_end ? "over == 0" : "i < count"),
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
@@ -123,8 +129,7 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
   return fmt::format(
       R"(
 {prelude}
-  const unsigned a0 = data[1];
-  const unsigned long long matrix = (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+  {operands}
   float sums[{sums}];
   #pragma unroll
   for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
@@ -162,11 +167,11 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
-      fmt::arg("prelude", kernel_prelude()), fmt::arg("sums", columns / 2),
-      fmt::arg("values", own.values), fmt::arg("state", own.state), fmt::arg("start", own.start),
-      fmt::arg("per_group", kProducts), fmt::arg("product", product(columns, from_registers)),
-      fmt::arg("steps", steps), fmt::arg("step", own.step),
-      fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
+      fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
+      fmt::arg("sums", columns / 2), fmt::arg("values", own.values), fmt::arg("state", own.state),
+      fmt::arg("start", own.start), fmt::arg("per_group", kProducts),
+      fmt::arg("product", product(columns, from_registers)), fmt::arg("steps", steps),
+      fmt::arg("step", own.step), fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
 }
 
 constexpr std::tuple<const char*, int, bool> kOwnForms[] = {
@@ -238,9 +243,8 @@ Json measure_warpgroup_products(Lab& lab) {
   }
   result["clocks_until_8_are_issued"] = issued;
   result["clocks_of_8_beside_own"] = rounds;
-  fmt::print(
-      "until 8 products are issued:\n{}\nof 8 products beside so many own instructions:\n{}\n",
-      issued.dump(1), rounds.dump(1));
+  fmt::print("clocks until 8 products are issued:\n{}\n", issued.dump(1));
+  fmt::print("clocks of 8 products and the fma that follow them:\n{}\n", rounds.dump(1));
   return result;
 }
 

@@ -270,7 +270,7 @@ TEST_CASE("the detail and the table say what was found") {
 }
 
 TEST_CASE("the instruction cache is for the innermost loop, not for what stands around it") {
-  // Two rounds of a loop of 64 KB, which may have a short one of so many rounds in it.
+  // A loop of 64 KB that runs twice. Inside it a short loop runs `short_rounds` times, if any.
   const auto run = [](int short_rounds) {
     constexpr int kEach = 80;
     std::string each;
