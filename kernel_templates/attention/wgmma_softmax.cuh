@@ -155,9 +155,10 @@ __device__ __forceinline__ void update_row_max(const float (&scores)[kScores], R
     float now = fmaxf(before, largest[h]);
     if (kRescale == Rescale::threshold && (now - before) * factor <= kGrowth) now = before;
     rows.offset[h] = now;
-    // (-inf) - (-inf) would be NaN.
-    subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : now * factor;
-    shrink[h] = exp2_approx(before * factor - subtract[h]);
+    // (-inf) - (-inf) would be NaN. Neither product may become part of an FMA, or `shrink` is not 1
+    // where the offset stays: an FMA does not round its product.
+    subtract[h] = kMayBeEmpty && now == minus_infinity() ? 0.0f : __fmul_rn(now, factor);
+    shrink[h] = exp2_approx(__fmul_rn(before, factor) - subtract[h]);
     rows.sum[h] *= shrink[h];
     subtract[h] -= gain(factors);
   }

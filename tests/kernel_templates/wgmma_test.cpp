@@ -105,6 +105,23 @@ TEST_CASE("wgmma: of rows before a head's first one nothing is stored") {
                   {{"first_row < rows && (!CAUSAL || first_row >= 0)", "first_row < rows"}});
 }
 
+TEST_CASE("wgmma: ptxas may not fuse what tells whether an offset has moved") {
+  // Else a GPU rescales sums by 1.0000001, where the PTX says 1 and leaves them alone.
+  TaskBench& place = plain();
+  const Config config =
+      Config::from_json(test::replace(kWgmma, {{R"("always")", R"("threshold")"}}));
+  CompileStage compile_stage(place.task, place.bench.device(), place.bench.pool());
+  const auto variant = compile_stage.prepare(config);
+  REQUIRE(variant->compiled());
+  const std::string& ptx = variant->compiled()->image.bytes;
+  std::size_t products = 0;
+  for (std::size_t at = ptx.find("mul.rn.f32"); at != std::string::npos;
+       at = ptx.find("mul.rn.f32", at + 1))
+    ++products;
+  // Of two rows the offset before and behind, with each of two ways through the loop.
+  CHECK(products >= 4);
+}
+
 TEST_CASE("wgmma: what ptxas serializes is refused before it runs") {
   TaskBench& place = plain();
   // The manifest knows better than to let this in: the fragments of 144 keys do not fit in 160
