@@ -60,9 +60,10 @@ struct Cost {
   // Groups that a wait leaves under way, -1: none, not even what is not committed. Of a barrier:
   // warps that it joins, 0: all of the CTA.
   int depth = 0;
-  std::uint8_t barrier = 0;  // number of the barrier
-  bool waits = true;         // at the barrier: false for those that only arrive
-  bool reads_only = false;   // a wait for bulk groups: until their sources have been read
+  std::uint8_t barrier = 0;     // number of the barrier
+  bool waits = true;            // at the barrier: false for those that only arrive
+  bool a_in_registers = false;  // of a warpgroup's product
+  bool reads_only = false;      // a wait for bulk groups: until their sources have been read
 
   // Clocks until its unit takes the next one. A product goes no faster than its operands come.
   double holds_unit() const { return std::max(busy, kPartitions * operands); }

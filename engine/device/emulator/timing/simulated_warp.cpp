@@ -10,6 +10,7 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   at = of.ranges.empty() ? 0 : of.ranges[0].begin;
   block = nullptr;
   ready = false;
+  issued = at_time;
   free = at_time;
   next = at_time;
   copies = {};

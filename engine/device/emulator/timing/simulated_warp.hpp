@@ -55,6 +55,7 @@ struct SimulatedWarp {
   std::uint32_t end = 0;
   std::size_t step = 0;
   bool ready = false;  // `step` is an instruction that is issued
+  double issued = 0;   // when the one before was
   double free = 0;     // when it has issued the one before
   double next = kNever;
   std::vector<Result> done;                // by step of the block

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
@@ -80,14 +81,15 @@ class Simulation {
     }
   }
 
+  // Of several at the same time the one that has waited longest: warps of a partition get on
+  // alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
-    double least = kNever;
     for (SimulatedWarp& warp : warps_) {
-      if (warp.next < least) {
-        least = warp.next;
+      if (warp.next == kNever) continue;
+      if (best == nullptr ||
+          std::pair(warp.next, warp.issued) < std::pair(best->next, best->issued))
         best = &warp;
-      }
     }
     return best;
   }
@@ -129,6 +131,12 @@ class Simulation {
         warp.next = *until;
         return;
       }
+    if (!is_product && cost.issues > 0)
+      if (const auto slot = products_[warp.partition].slot_after(warp.next)) {
+        warp.wait(Wait::issue, *slot - warp.next);
+        warp.next = *slot;
+        return;
+      }
     issue(warp, step, cost, warp.next);
   }
 
@@ -141,22 +149,23 @@ class Simulation {
     return true;
   }
 
-  void delay_products(const SimulatedWarp& issuing, const Cost& cost, double at) {
+  void delay_products(const SimulatedWarp& issuing, double at) {
     ProductQueue& products = products_[issuing.partition];
-    const double by = products.delay(cost, at);
+    const auto [after, by] = products.delay(at);
     if (by == 0) return;
     unit_free_[issuing.partition][static_cast<std::size_t>(Unit::tensor)] = products.end();
     for (SimulatedWarp& warp : warps_)
-      if (warp.partition == issuing.partition) warp.products.delay(at, by);
+      if (warp.partition == issuing.partition) warp.products.delay(after, by);
   }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
-    if (cost.role != Role::tensor_async) delay_products(warp, cost, at);
+    if (cost.role != Role::tensor_async && cost.issues > 0) delay_products(warp, at);
     const double slots = cost.issues * work_.clocks_per_issue;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;
     instructions_ += 1;
+    warp.issued = at;
     const double until_next = cost.role == Role::tensor_async ? ProductQueue::issue_clocks(cost)
                                                               : static_cast<double>(step.stall);
     warp.free = at + std::max(slots, until_next);
@@ -174,7 +183,8 @@ class Simulation {
         result = {l2_.move(kSpillBytes, at) + profile_.l2_latency, Wait::global};
     } else {
       double& free = *unit_of(warp, cost);
-      free = std::max(free, at) + cost.holds_unit();
+      free = cost.role == Role::tensor_async ? products_[warp.partition].add(warp, cost, at)
+                                             : std::max(free, at) + cost.holds_unit();
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
@@ -229,7 +239,6 @@ class Simulation {
         break;
       case Role::tensor_async:
         // Its sums are not waited for by name, but by group.
-        products_[warp.partition].add(warp, cost, at, *unit_of(warp, cost));
         warp.products.add(*unit_of(warp, cost) + cost.latency);
         warp.done[warp.step] = {at, Wait::tensor};
         break;

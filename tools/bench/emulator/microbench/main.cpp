@@ -3,7 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, warpgroup, cluster, memory, l1_loads, atomics, launch_us; all of them if none is named.
+// PART: sm, warpgroup, issue_slots, cluster, memory, l1_loads, atomics, launch_us; all of them if none
+// is named.
 
 #include <algorithm>
 #include <array>
@@ -28,8 +29,8 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kParts = {"sm",       "warpgroup", "cluster",  "memory",
-                                                    "l1_loads", "atomics",   "launch_us"};
+constexpr std::array<std::string_view, 8> kParts = {
+    "sm", "warpgroup", "issue_slots", "cluster", "memory", "l1_loads", "atomics", "launch_us"};
 
 }  // namespace
 
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     measure("sm", [&] { return measure_instructions(lab); });
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
+      measure("issue_slots", [&] { return measure_issue_slots(lab); });
       measure("cluster", [&] { return measure_cluster(lab); });
     }
     measure("memory", [&] { return measure_memory(lab, info.sms); });

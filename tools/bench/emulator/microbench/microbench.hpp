@@ -80,6 +80,9 @@ class Lab {
 Json measure_instructions(Lab& lab);
 // Products of warpgroups, and instructions of other warps and of their own beside them. sm_90 alone.
 Json measure_warpgroup_products(Lab& lab);
+// What is left of a partition's issue slots while products run, and what a product takes that is
+// waited for. sm_90 alone.
+Json measure_issue_slots(Lab& lab);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.
 Json measure_cluster(Lab& lab);
 Json measure_memory(Lab& lab, int sms);

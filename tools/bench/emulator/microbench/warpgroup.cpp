@@ -16,11 +16,19 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
                                                      "cvt.f16x2.f32", "add+xor", "setp+selp"};
-constexpr int kProducts = 8;  // a group
+constexpr std::array<std::string_view, 3> kInSlots = {"fma.f32", "max+min", "ex2.f32"};
+constexpr int kProducts = 8;       // a group
+constexpr int kManyProducts = 32;  // a group, so that its wait is nothing beside them
+constexpr int kFewGroups = 32;
 constexpr int kGroups = 256;
+constexpr int kChains = 8;
 constexpr int kBesideSteps = 128;
 constexpr std::uint32_t kWarpgroupShared = 96 * 1024;
 constexpr std::uint32_t kWarpgroup = 128;
+
+// Name, columns, whether A is in registers.
+constexpr std::tuple<const char*, int, bool> kProductForms[] = {
+    {"n64 shared", 64, false}, {"n128 shared", 128, false}, {"n128 registers", 128, true}};
 
 double three_decimals(double value) { return std::round(value * 1000) / 1000; }
 
@@ -52,9 +60,9 @@ std::string product(int columns, bool from_registers) {
 }
 
 // Warpgroup 0: `count` groups of products, each waited for, or products until the others are done.
-// The others: rounds of `beside`, `count` of them or until warpgroup 0 is done.
+// The others: rounds of `beside` in so many chains, `count` of them or until warpgroup 0 is done.
 std::string source(int columns, bool from_registers, int per_group, const Instruction& beside,
-                   bool products_end) {
+                   bool products_end, int chains = kChains) {
   return fmt::format(
       R"(
 __device__ volatile int over;
@@ -91,19 +99,19 @@ __device__ volatile int over;
     if ({products_end}) over = 1;
   }} else {{
     {values}
-    {state} x[8];
+    {state} x[{chains}];
     #pragma unroll
-    for (int c = 0; c < 8; ++c) x[c] = {state}({start});
+    for (int c = 0; c < {chains}; ++c) x[c] = {state}({start});
     #pragma unroll 1
     for (int i = 0; {others_go_on}; ++i) {{
       #pragma unroll
-      for (int u = 0; u < {steps} / 8; ++u) {{
+      for (int u = 0; u < {steps} / {chains}; ++u) {{
         #pragma unroll
-        for (int c = 0; c < 8; ++c) {{ {step} }}
+        for (int c = 0; c < {chains}; ++c) {{ {step} }}
       }}
     }}
     #pragma unroll
-    for (int c = 0; c < 8; ++c) kept += static_cast<unsigned>(x[c]);
+    for (int c = 0; c < {chains}; ++c) kept += static_cast<unsigned>(x[c]);
     if (!{products_end}) over = 1;
   }}
   note(times, begin, now(), ns);
@@ -117,7 +125,7 @@ __device__ volatile int over;
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
       fmt::arg("products_end", products_end ? "true" : "false"), fmt::arg("values", beside.values),
       fmt::arg("state", beside.state), fmt::arg("start", beside.start),
-      fmt::arg("steps", kBesideSteps), fmt::arg("step", beside.step));
+      fmt::arg("steps", kBesideSteps), fmt::arg("step", beside.step), fmt::arg("chains", chains));
 }
 
 enum class Told { round, issue };
@@ -174,10 +182,80 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
       fmt::arg("step", own.step), fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
 }
 
-constexpr std::tuple<const char*, int, bool> kOwnForms[] = {
-    {"n64 shared", 64, false}, {"n128 shared", 128, false}, {"n128 registers", 128, true}};
+// All warpgroups do nothing but products, each of which is waited for.
+std::string waits_source(int columns, bool from_registers) {
+  return fmt::format(
+      R"(
+{prelude}
+  {operands}
+  float sums[{sums}];
+  #pragma unroll
+  for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+  __syncthreads();
+  const unsigned long long ns = nanoseconds();
+  const unsigned long long begin = now();
+  #pragma unroll 1
+  for (int i = 0; i < count; ++i) {{
+    #pragma unroll
+    for (int u = 0; u < {products}; ++u) {{
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      {product}
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }}
+  }}
+  note(times, begin, now(), ns);
+  unsigned kept = 0;
+  #pragma unroll
+  for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+  if (kept == 0x12345678) data[3] = kept;
+}}
+)",
+      fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
+      fmt::arg("sums", columns / 2), fmt::arg("products", kManyProducts),
+      fmt::arg("product", product(columns, from_registers)));
+}
 
 }  // namespace
+
+Json measure_issue_slots(Lab& lab) {
+  Json result = Json::object();
+  const auto shape = [](std::uint32_t warpgroups, int count) {
+    return Lab::Shape{1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
+  };
+  Json waits = Json::object();
+  for (const auto& [name, columns, from_registers] : kProductForms)
+    for (const std::uint32_t warpgroups : {1U, 2U, 3U})
+      waits[fmt::format("{} warpgroups, {}", warpgroups, name)] = three_decimals(
+          lab.clocks(waits_source(columns, from_registers), shape(warpgroups, kFewGroups)) /
+          (kFewGroups * kManyProducts));
+  result["clocks_of_a_product_that_is_waited_for"] = waits;
+  fmt::print("clocks of a product that is waited for:\n{}\n", waits.dump(1));
+  Json beside = Json::object();
+  for (const Instruction& each : instructions()) {
+    if (std::ranges::find(kInSlots, each.name) == kInSlots.end()) continue;
+    Json rows = Json::object();
+    for (const int chains : {1, 2, 4, 8})
+      for (const std::uint32_t others : {1U, 2U})
+        for (const auto& [name, columns, from_registers] : kProductForms) {
+          if (others > 1 && from_registers) continue;  // a thread has too few registers
+          const auto measured = [&](bool products_end, int count) {
+            return lab.clocks(
+                source(columns, from_registers, kManyProducts, each, products_end, chains),
+                shape(1 + others, count));
+          };
+          const double steps = static_cast<double>(kGroups) * kBesideSteps * each.per_step;
+          rows[fmt::format("{} chains, {} warps beside {}", chains, 4 * others, name)] = {
+              {"clocks_an_instruction", three_decimals(measured(false, kGroups) / steps)},
+              {"clocks_a_product",
+               three_decimals(measured(true, kFewGroups) / (kFewGroups * kManyProducts))}};
+        }
+    beside[each.name] = rows;
+    fmt::print("{} beside products:\n{}\n", each.name, rows.dump(1));
+  }
+  result["beside"] = beside;
+  return result;
+}
 
 Json measure_warpgroup_products(Lab& lab) {
   Json result = Json::object();
@@ -227,7 +305,7 @@ Json measure_warpgroup_products(Lab& lab) {
   result["beside"] = beside;
   Json rounds = Json::object();
   Json issued = Json::object();
-  for (const auto& [name, columns, from_registers] : kOwnForms) {
+  for (const auto& [name, columns, from_registers] : kProductForms) {
     for (const std::uint32_t warpgroups : {1U, 2U, 3U, 4U}) {
       const std::string key = fmt::format("{} warpgroups, {}", warpgroups, name);
       const double clocks = lab.clocks(own_source(columns, from_registers, any, 0, Told::issue),

@@ -63,7 +63,7 @@ const std::string kInRegisters = "{%r10, %r11, %r12, %r13}";
 
 // Products of one warpgroup, n clocks each, and beside them another's instructions.
 BulkRun run_beside(int products, const std::string& instruction, int times,
-                   const std::string& a = kInRegisters, int n = 128) {
+                   const std::string& a = kInRegisters, int n = 128, std::uint32_t threads = 256) {
   constexpr std::uint64_t kNoSwizzle = 128 / 16 << 16 | std::uint64_t{256 / 16} << 32;
   std::string sums = "%f2";
   for (int i = 1; i < n / 2; ++i) sums += ", %f" + std::to_string(2 + i);
@@ -78,7 +78,7 @@ BulkRun run_beside(int products, const std::string& instruction, int times,
                                           "wgmma.commit_group.sync.aligned;\n"
                                           "wgmma.wait_group.sync.aligned 0;\n") +
                      "bra END;\nOTHER:\n" + many(instruction, times) + "END: ret;",
-                 256);
+                 threads);
 }
 
 double beside(int products, const std::string& instruction, int times) {
@@ -231,23 +231,36 @@ TEST_CASE("shared memory works for the operands of a warpgroup's products") {
         doctest::Approx(100 * (18 / kModelBias - ProductQueue::kIssueClocks)).epsilon(0.02));
 }
 
-TEST_CASE("what is issued beside a warpgroup's products delays them, not itself") {
-  const std::string fma = "fma.rn.f32 %f1, %f1, %f1, %f1;\n";
-  const std::string logic = "xor.b32 %r5, %r5, %r6;\n";
-  // 600 that wait for each other take 2400 clocks, 24 products 2793. A fifth of that is free, of
-  // which the wait's own instructions take some.
-  constexpr double kProducts = 24 * 128 / kModelBias;
-  constexpr double kFree = ProductQueue::kFreeShare * kProducts;
-  const double alone = beside(24, fma, 0);
-  CHECK(alone > kProducts);
-  CHECK(beside(24, fma, 600) - alone == doctest::Approx(600 - kFree).epsilon(0.2));
-  CHECK(beside(24, logic, 600) - beside(24, fma, 600) ==
-        doctest::Approx(ProductQueue::kAluDelay * 600).epsilon(0.1));
-  for (const int products : {0, 1}) {
-    CAPTURE(products);
-    CHECK(beside(products, fma, 400) - beside(products, fma, 200) ==
-          doctest::Approx(4 * 200).epsilon(0.01));
-  }
+TEST_CASE("a warpgroup's products leave other warps one slot in four, and lose nothing by it") {
+  // Two chains: every second clock where nothing else is.
+  const std::string two = "fma.rn.f32 %f1, %f1, %f1, %f1;\nfma.rn.f32 %f70, %f70, %f70, %f70;\n";
+  CHECK(beside(0, two, 400) - beside(0, two, 200) == doctest::Approx(200 * 4).epsilon(0.01));
+  constexpr int kProducts = 40;
+  const double alone = beside(kProducts, "", 0);
+  const double running = kProducts * (128 / kModelBias + ProductQueue::kOperandClocks);
+  CHECK(alone == doctest::Approx(running).epsilon(0.05));
+  CHECK(beside(kProducts, two, 400) == doctest::Approx(alone).epsilon(0.02));
+  // What is left when the products are done goes on faster.
+  const double left = 2 * 800 - running / ProductQueue::kSlotClocks;
+  CHECK(beside(kProducts, two, 800) == doctest::Approx(running + 2 * left).epsilon(0.05));
+}
+
+TEST_CASE("warps that wait for the same slots get on alike") {
+  // Beside products two warpgroups have instructions, the second half as many as the first and then
+  // a chain of its own. That begins when the first has done as many, not when it has done all.
+  constexpr int kProducts = 15;
+  constexpr int kSteps = 150;
+  const std::string step = "fma.rn.f32 %f1, %f1, %f1, %f1;\n";
+  const std::string chain = many("ex2.approx.f32 %f1, %f1;\n", 35);
+  const auto clocks = [&](int first, int second) {
+    return run_beside(kProducts,
+                      "setp.ge.u32 %p1, %r1, 256; @%p1 bra SECOND;\n" + many(step, first) +
+                          "bra END;\nSECOND:\n" + many(step, second) + chain,
+                      1, kInRegisters, 128, 384)
+        .clocks();
+  };
+  const double slots = 3 * kSteps * ProductQueue::kSlotClocks;
+  CHECK(clocks(2 * kSteps, kSteps) < slots + 350);
 }
 
 TEST_CASE("a test of an mbarrier whose phase is over takes its time") {

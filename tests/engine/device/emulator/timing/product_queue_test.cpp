@@ -14,25 +14,20 @@ namespace {
 
 constexpr double kClocks = 100;
 
-Cost product() {
+Cost product(bool a_in_registers = false) {
   Cost cost;
   cost.unit = Unit::tensor;
   cost.role = Role::tensor_async;
   cost.busy = kClocks;
-  return cost;
-}
-
-Cost instruction(Unit unit) {
-  Cost cost;
-  cost.unit = unit;
+  cost.latency = 30;
+  cost.a_in_registers = a_in_registers;
   return cost;
 }
 
 // So many products asked for at once: one runs, the others wait.
 ProductQueue queue_of(std::size_t products, const SimulatedWarp& warp) {
   ProductQueue queue;
-  for (std::size_t i = 0; i < products; ++i)
-    queue.add(warp, product(), 0, kClocks * static_cast<double>(i + 1));
+  for (std::size_t i = 0; i < products; ++i) queue.add(warp, product(), 0);
   return queue;
 }
 
@@ -40,9 +35,9 @@ ProductQueue queue_of(std::size_t products, const SimulatedWarp& warp) {
 
 TEST_CASE("product queue: a warp stands at its next product until there is room") {
   const SimulatedWarp one, other;
-  ProductQueue room = queue_of(ProductQueue::kPlaces, one);
+  const ProductQueue room = queue_of(ProductQueue::kPlaces, one);
   CHECK(!room.full_until(one, 1));
-  ProductQueue full = queue_of(ProductQueue::kPlaces + 1, one);
+  const ProductQueue full = queue_of(ProductQueue::kPlaces + 1, one);
   // When the second one begins. Who has issued last is behind those who have not.
   const auto others_turn = full.full_until(other, 1);
   const auto own_turn = full.full_until(one, 1);
@@ -53,37 +48,50 @@ TEST_CASE("product queue: a warp stands at its next product until there is room"
   CHECK(!full.full_until(other, *others_turn));
 }
 
-TEST_CASE("product queue: instructions delay products, but for a share of their time") {
+TEST_CASE("product queue: while a product runs other instructions wait for a slot") {
   const SimulatedWarp warp;
   ProductQueue queue = queue_of(2, warp);
-  const Cost fma = instruction(Unit::fma);
-  const double free = 2 * ProductQueue::kFreeShare * kClocks;
-  double delay = 0;
-  for (int i = 0; i < 100; ++i) delay += queue.delay(fma, 1);
-  CHECK(delay == doctest::Approx(100 * ProductQueue::kDelay - free));
-  CHECK(queue.end() == doctest::Approx(2 * kClocks + delay));
-  CHECK(queue.delay(instruction(Unit::alu), 1) ==
-        doctest::Approx(ProductQueue::kDelay + ProductQueue::kAluDelay));
-  CHECK(queue.delay(instruction(Unit::special), 1) ==
-        doctest::Approx(ProductQueue::kDelay + ProductQueue::kSpecialDelay));
-  // Those that wait begin later, too.
-  ProductQueue full = queue_of(ProductQueue::kPlaces + 1, warp);
-  double by = 0;
-  for (int i = 0; i < 200; ++i) by += full.delay(fma, 1);
-  CHECK(by > 0);
-  CHECK(full.full_until(SimulatedWarp(), 1) == kClocks + by);
+  constexpr double kFirst = ProductQueue::kFirstSlot;
+  constexpr double kNext = kFirst + ProductQueue::kSlotClocks;
+  CHECK(queue.slot_after(1) == kFirst);
+  CHECK(!queue.slot_after(kFirst));
+  CHECK(queue.slot_after(kFirst + 0.5) == kNext);
+  CHECK(!queue.slot_after(kNext));
+  CHECK(queue.delay(kNext).by == 0);
+  // None is left of the first: when it ends, whatever is ready goes before the second.
+  CHECK(queue.slot_after(kClocks - 0.5) == kClocks);
+  CHECK(!queue.slot_after(kClocks));
+  CHECK(queue.slot_after(kClocks + 1) == kClocks + kFirst);
+  CHECK(!queue.slot_after(2 * kClocks));
 }
 
-TEST_CASE("product queue: what is over is delayed no more, and leaves nothing that is free") {
+TEST_CASE("product queue: a product begins in a clock that nothing else is issued in") {
   const SimulatedWarp warp;
-  ProductQueue queue = queue_of(1, warp);
-  const Cost fma = instruction(Unit::fma);
-  CHECK(queue.delay(fma, kClocks) == 0);
-  CHECK(queue.end() == kClocks);
-  queue.add(warp, product(), 1000, 1000 + kClocks);
-  double delay = 0;
-  for (int i = 0; i < 50; ++i) delay += queue.delay(fma, 1001);
-  CHECK(delay == doctest::Approx(50 * ProductQueue::kDelay - ProductQueue::kFreeShare * kClocks));
+  ProductQueue queue = queue_of(3, warp);
+  for (int i = 0; i < 5; ++i) {
+    const double at = kClocks + i;
+    CHECK(!queue.slot_after(at));
+    const auto [after, by] = queue.delay(at);
+    CHECK(by == 1);
+    // Groups that end with the first one are done.
+    CHECK(after == at + product().latency);
+  }
+  CHECK(queue.end() == 3 * kClocks + 5);
+  // It has begun meanwhile.
+  CHECK(queue.slot_after(kClocks + 6) == kClocks + 5 + ProductQueue::kFirstSlot);
+  CHECK(queue.delay(kClocks + 6 + ProductQueue::kFirstSlot).by == 0);
+  CHECK(queue.end() == 3 * kClocks + 5);
+}
+
+TEST_CASE("product queue: A in registers takes its time where products of one warp follow") {
+  const SimulatedWarp one, other;
+  ProductQueue own;
+  CHECK(own.add(one, product(true), 0) == kClocks);
+  CHECK(own.add(one, product(true), 10) == 2 * kClocks + ProductQueue::kOperandClocks);
+  CHECK(own.add(one, product(true), 1000) == 1000 + kClocks);
+  ProductQueue in_turn;
+  in_turn.add(one, product(true), 0);
+  CHECK(in_turn.add(other, product(true), 10) == 2 * kClocks);
 }
 
 }  // namespace fa_tune::test

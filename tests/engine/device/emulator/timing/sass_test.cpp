@@ -157,8 +157,8 @@ TEST_CASE("sass: ptxas may wait for products where the PTX does not") {
     code.push_back(machine(kExit, end));
     return run.clocks(std::move(code));
   };
-  // Each product's end is some 70 clocks after it, and the next begins no sooner.
-  CHECK(clocks(true) > clocks(false) + 3 * 60);
+  // Each product's end is some 45 clocks after it, and the next begins no sooner.
+  CHECK(clocks(true) > clocks(false) + 3 * 35);
 }
 
 TEST_CASE("sass: what ptxas lets a warp wait for arithmetic counts as such") {
