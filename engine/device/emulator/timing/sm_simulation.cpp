@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <utility>
 
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
@@ -42,7 +41,9 @@ class Simulation {
         per_op_(traffic_per_execution(code, record, work.l1)),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
-        synchronization_(profile_, work_, l2_) {
+        synchronization_(profile_, work_, l2_),
+        in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
+                 code.costs.end()) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
     for (std::size_t i = 0; i < per_op_.size(); ++i)
       draws_.push_back(std::fmod(static_cast<double>(i) * kPlasticRatio, 1.0));
@@ -81,16 +82,15 @@ class Simulation {
     }
   }
 
-  // Of several at the same time the one that has waited longest: warps of a partition get on
-  // alike.
+  // Of several at the same time the first, or, where there are products of warpgroups, the one that
+  // has waited longest: in their slots warps get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
-    for (SimulatedWarp& warp : warps_) {
-      if (warp.next == kNever) continue;
-      if (best == nullptr ||
-          std::pair(warp.next, warp.issued) < std::pair(best->next, best->issued))
-        best = &warp;
-    }
+    const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
+      return a.next < b.next || (in_turn_ && a.next == b.next && a.issued < b.issued);
+    };
+    for (SimulatedWarp& warp : warps_)
+      if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;
     return best;
   }
 
@@ -314,6 +314,7 @@ class Simulation {
   std::vector<SimulatedWarp> warps_;
   std::size_t slots_;  // for CTAs
   SmSynchronization synchronization_;
+  bool in_turn_;             // warps that may issue at the same time
   std::uint64_t begun_ = 0;  // CTAs
   std::uint64_t warps_begun_ = 0;
   std::size_t next_partition_ = 0;

@@ -3,6 +3,7 @@
 
     tools/bench/emulator/clock/fresh_table.py FOLDER OUT.json.gz    # FOLDER: with predicted_NAME.json
     tools/bench/emulator/clock/fresh_table.py OUT.json.gz           # the table again
+    tools/bench/emulator/clock/fresh_table.py BEFORE.json.gz AFTER.json.gz GENE    # how much faster the same kernels became, by a gene
 """
 import glob
 import gzip
@@ -56,6 +57,8 @@ def table(sets):
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, each in sets.items():
         rows = [row for row in each["rows"] if "predicted_us" in row]
+        if not rows:
+            continue
         measured = [row["median_us"] for row in rows]
         predicted = [row["predicted_us"] for row in rows]
         errors = [math.log(p / m) for p, m in zip(predicted, measured)]
@@ -69,15 +72,41 @@ def table(sets):
               f"| {100 * sum(inside) / max(len(inside), 1):.0f}% | {100 * (pick['median_us'] / min(measured) - 1):.1f}% |")
 
 
+def read(path):
+    with gzip.open(path) as file:
+        return json.load(file)
+
+
+def key(row):
+    return json.dumps(row["config"], sort_keys=True)
+
+
+def compare(before, after, gene):
+    values = sorted({row["config"][gene] for each in after.values() for row in each["rows"]})
+    print(f"| shape | {' | '.join(f'`{value}`' for value in values)} | fastest of all, us |")
+    print("| --- " * (len(values) + 2) + "|")
+    for name, each in after.items():
+        old = {key(row): row["median_us"] for row in before[name]["rows"]}
+        cells = []
+        for value in values:
+            gains = [100 * (old[key(row)] / row["median_us"] - 1) for row in each["rows"]
+                     if row["config"][gene] == value and key(row) in old]
+            cells.append(f"{statistics.median(gains):.1f}%, {max(gains):.1f}% of {len(gains)}" if gains else "")
+        fastest = min(old.values()), min(row["median_us"] for row in each["rows"])
+        print(f"| {each['shape'].replace(',', ', ')} | {' | '.join(cells)} | {fastest[0]:.1f}, {fastest[1]:.1f} |")
+
+
 def main():
+    if len(sys.argv) == 4:
+        compare(read(sys.argv[1]), read(sys.argv[2]), sys.argv[3])
+        return
     if len(sys.argv) == 3:
         sets = collect(sys.argv[1])
         # Without a time in the header, so that the same data make the same file.
         with open(sys.argv[2], "wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
             packed.write(json.dumps(sets).encode())
     elif len(sys.argv) == 2:
-        with gzip.open(sys.argv[1]) as file:
-            sets = json.load(file)
+        sets = read(sys.argv[1])
     else:
         sys.exit(__doc__)
     table(sets)
