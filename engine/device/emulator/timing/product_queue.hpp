@@ -23,10 +23,11 @@ struct SimulatedWarp;
 // All of this was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json: of
 // 16, 24 or 32 products that are asked for at a time all are issued when about six are left
 // ("clocks_until_8_are_issued"); products of one warp whose A is in registers take 3 to 8 clocks
-// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json: beside products an instruction
-// of the ALU, or of two chains of FMAs, is issued every 3.6 to 4.1 clocks, and the products take as
-// long as alone; beside four chains, of which one is ready in each clock, they take up to five times
-// as long. A dependent chain beside products of 32 clocks loses more than beside those of 64.
+// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json,
+// "beside": an instruction of the ALU, or of two chains of FMAs, is issued every 3.3 to 4.1 clocks,
+// and the products take an eighth longer at most; beside four chains, of which one is ready in each
+// clock, 1.4 to 4 times as long. Of one chain an instruction takes 5.0 clocks beside products of 32
+// clocks, and 4.6 beside those of 64: slots are late at the beginning of each.
 class ProductQueue {
  public:
   static constexpr std::size_t kPlaces = 6;
