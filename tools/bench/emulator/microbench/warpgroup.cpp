@@ -38,6 +38,18 @@ constexpr const char* kOperands =
     "const unsigned long long matrix =\n"
     "    (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;";
 
+// A thread's sums of products, before the first and behind the last.
+std::string zero_sums(int columns) {
+  return fmt::format(
+      "float sums[{0}];\n#pragma unroll\nfor (int i = 0; i < {0}; ++i) sums[i] = 0.0f;",
+      columns / 2);
+}
+std::string keep_sums(int columns) {
+  return fmt::format(
+      "\n#pragma unroll\nfor (int i = 0; i < {}; ++i) kept += __float_as_uint(sums[i]);",
+      columns / 2);
+}
+
 // A product m64nNk16 of halves into `sums`; A from registers, or as B from shared memory.
 std::string product(int columns, bool from_registers) {
   const int sums = columns / 2;
@@ -75,9 +87,7 @@ __device__ volatile int over;
   unsigned kept = 0;
   __shared__ volatile int stop;
   if (threadIdx.x < 128) {{
-    float sums[{sums}];
-    #pragma unroll
-    for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+    {zero_sums}
     #pragma unroll 1
     for (int i = 0; {products_go_on}; ++i) {{
       if (!{products_end}) {{
@@ -94,8 +104,7 @@ __device__ volatile int over;
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }}
-    #pragma unroll
-    for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+    {keep_sums}
     if ({products_end}) over = 1;
   }} else {{
     {values}
@@ -119,7 +128,7 @@ __device__ volatile int over;
 }}
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
-      fmt::arg("sums", columns / 2),
+      fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
       fmt::arg("products_go_on", products_end ? "i < count" : "true"),
       fmt::arg("others_go_on", products_end ? "over == 0" : "i < count"),
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
@@ -138,9 +147,7 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
       R"(
 {prelude}
   {operands}
-  float sums[{sums}];
-  #pragma unroll
-  for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+  {zero_sums}
   {values}
   {state} x[8];
   #pragma unroll
@@ -168,18 +175,18 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
   const unsigned long long end = now();
   note(times, {tells_issue} ? 0 : begin, {tells_issue} ? issue : end, ns);
   unsigned kept = 0;
-  #pragma unroll
-  for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+  {keep_sums}
   #pragma unroll
   for (int c = 0; c < 8; ++c) kept += static_cast<unsigned>(x[c]);
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
-      fmt::arg("sums", columns / 2), fmt::arg("values", own.values), fmt::arg("state", own.state),
-      fmt::arg("start", own.start), fmt::arg("per_group", kProducts),
-      fmt::arg("product", product(columns, from_registers)), fmt::arg("steps", steps),
-      fmt::arg("step", own.step), fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
+      fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
+      fmt::arg("values", own.values), fmt::arg("state", own.state), fmt::arg("start", own.start),
+      fmt::arg("per_group", kProducts), fmt::arg("product", product(columns, from_registers)),
+      fmt::arg("steps", steps), fmt::arg("step", own.step),
+      fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
 }
 
 // All warpgroups do nothing but products, each of which is waited for.
@@ -188,9 +195,7 @@ std::string waits_source(int columns, bool from_registers) {
       R"(
 {prelude}
   {operands}
-  float sums[{sums}];
-  #pragma unroll
-  for (int i = 0; i < {sums}; ++i) sums[i] = 0.0f;
+  {zero_sums}
   __syncthreads();
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
@@ -206,14 +211,13 @@ std::string waits_source(int columns, bool from_registers) {
   }}
   note(times, begin, now(), ns);
   unsigned kept = 0;
-  #pragma unroll
-  for (int i = 0; i < {sums}; ++i) kept += __float_as_uint(sums[i]);
+  {keep_sums}
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
-      fmt::arg("sums", columns / 2), fmt::arg("products", kManyProducts),
-      fmt::arg("product", product(columns, from_registers)));
+      fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
+      fmt::arg("products", kManyProducts), fmt::arg("product", product(columns, from_registers)));
 }
 
 }  // namespace
