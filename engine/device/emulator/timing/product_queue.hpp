@@ -17,17 +17,17 @@ struct SimulatedWarp;
 // is full, a warp stands at its next product until there is room, and warps take turns.
 //
 // While a product runs, other instructions of the partition are issued in one of kSlotClocks, from
-// kFirstSlot on, and do not delay it. A product begins in a clock in which none of them is ready: so
-// those that follow each other clock by clock keep the next product from beginning.
+// kFirstSlot on, and do not delay it. A product begins in a clock in which none of them is ready:
+// so those that follow each other clock by clock keep the next product from beginning.
 //
-// All of this was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json: of
-// 16, 24 or 32 products that are asked for at a time all are issued when about six are left
+// All of this was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
+// of 16, 24 or 32 products that are asked for at a time all are issued when about six are left
 // ("clocks_until_8_are_issued"); products of one warp whose A is in registers take 3 to 8 clocks
-// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json,
-// "beside": an instruction of the ALU, or of two chains of FMAs, is issued every 3.3 to 4.1 clocks,
-// and the products take an eighth longer at most; beside four chains, of which one is ready in each
-// clock, 1.4 to 4 times as long. Of one chain an instruction takes 5.0 clocks beside products of 32
-// clocks, and 4.6 beside those of 64: slots are late at the beginning of each.
+// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json, "beside": an instruction
+// of the ALU, or of two chains of FMAs, is issued every 3.3 to 4.1 clocks, and the products take an
+// eighth longer at most; beside four chains, of which one is ready in each clock, 1.4 to 4 times as
+// long. Of one chain an instruction takes 5.0 clocks beside products of 32 clocks, and 4.6 beside
+// those of 64: slots are late at the beginning of each.
 class ProductQueue {
  public:
   static constexpr std::size_t kPlaces = 6;
@@ -99,7 +99,7 @@ class ProductQueue {
     double end = 0;
     double latency = 0;
   };
-  static constexpr double kEpsilon = 1e-6;
+  static constexpr double kEpsilon = 1e-6;  // clocks: what sums of them may be off by
 
   static bool begins_now(const Product& product, double at) { return at - product.begin < 1; }
 

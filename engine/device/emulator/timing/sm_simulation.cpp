@@ -29,6 +29,11 @@ constexpr double kPlasticRatio = 0.7548776662466927;
 // Of a warp's access to local memory: a word a thread.
 constexpr double kSpillBytes = 4.0 * kWarpSize;
 
+// It takes an issue slot that products need too.
+bool beside_products(const Cost& cost) {
+  return cost.role != Role::tensor_async && cost.issues > 0;
+}
+
 class Simulation {
  public:
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
@@ -125,18 +130,15 @@ class Simulation {
       warp.next = at;
       return;
     }
-    if (is_product)
-      if (const auto until = products_[warp.partition].full_until(warp, warp.next)) {
-        warp.wait(Wait::tensor, *until - warp.next);
-        warp.next = *until;
-        return;
-      }
-    if (!is_product && cost.issues > 0)
-      if (const auto slot = products_[warp.partition].slot_after(warp.next)) {
-        warp.wait(Wait::issue, *slot - warp.next);
-        warp.next = *slot;
-        return;
-      }
+    ProductQueue& products = products_[warp.partition];
+    const auto until = is_product              ? products.full_until(warp, warp.next)
+                       : beside_products(cost) ? products.slot_after(warp.next)
+                                               : std::nullopt;
+    if (until) {
+      warp.wait(is_product ? Wait::tensor : Wait::issue, *until - warp.next);
+      warp.next = *until;
+      return;
+    }
     issue(warp, step, cost, warp.next);
   }
 
@@ -160,7 +162,7 @@ class Simulation {
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
-    if (cost.role != Role::tensor_async && cost.issues > 0) delay_products(warp, at);
+    if (beside_products(cost)) delay_products(warp, at);
     const double slots = cost.issues * work_.clocks_per_issue;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;

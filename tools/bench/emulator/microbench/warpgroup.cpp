@@ -50,6 +50,10 @@ std::string keep_sums(int columns) {
       columns / 2);
 }
 
+Lab::Shape shape(std::uint32_t warpgroups, int count) {
+  return {1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
+}
+
 // A product m64nNk16 of halves into `sums`; A from registers, or as B from shared memory.
 std::string product(int columns, bool from_registers) {
   const int sums = columns / 2;
@@ -72,7 +76,8 @@ std::string product(int columns, bool from_registers) {
 }
 
 // Warpgroup 0: `count` groups of products, each waited for, or products until the others are done.
-// The others: rounds of `beside` in so many chains, `count` of them or until warpgroup 0 is done.
+// The others: rounds of `beside`, in `chains` chains that do not depend on each other: `count` of
+// them, or until warpgroup 0 is done.
 std::string source(int columns, bool from_registers, int per_group, const Instruction& beside,
                    bool products_end, int chains = kChains) {
   return fmt::format(
@@ -149,9 +154,9 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
   {operands}
   {zero_sums}
   {values}
-  {state} x[8];
+  {state} x[{chains}];
   #pragma unroll
-  for (int c = 0; c < 8; ++c) x[c] = {state}({start});
+  for (int c = 0; c < {chains}; ++c) x[c] = {state}({start});
   __syncthreads();
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
@@ -166,9 +171,9 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     if ({tells_issue}) issue += now() - round;
     #pragma unroll
-    for (int u = 0; u < {steps} / 8; ++u) {{
+    for (int u = 0; u < {steps} / {chains}; ++u) {{
       #pragma unroll
-      for (int c = 0; c < 8; ++c) {{ {step} }}
+      for (int c = 0; c < {chains}; ++c) {{ {step} }}
     }}
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   }}
@@ -177,7 +182,7 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
   unsigned kept = 0;
   {keep_sums}
   #pragma unroll
-  for (int c = 0; c < 8; ++c) kept += static_cast<unsigned>(x[c]);
+  for (int c = 0; c < {chains}; ++c) kept += static_cast<unsigned>(x[c]);
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
@@ -185,7 +190,7 @@ std::string own_source(int columns, bool from_registers, const Instruction& own,
       fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
       fmt::arg("values", own.values), fmt::arg("state", own.state), fmt::arg("start", own.start),
       fmt::arg("per_group", kProducts), fmt::arg("product", product(columns, from_registers)),
-      fmt::arg("steps", steps), fmt::arg("step", own.step),
+      fmt::arg("steps", steps), fmt::arg("chains", kChains), fmt::arg("step", own.step),
       fmt::arg("tells_issue", told == Told::issue ? "true" : "false"));
 }
 
@@ -224,9 +229,6 @@ std::string waits_source(int columns, bool from_registers) {
 
 Json measure_issue_slots(Lab& lab) {
   Json result = Json::object();
-  const auto shape = [](std::uint32_t warpgroups, int count) {
-    return Lab::Shape{1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
-  };
   Json waits = Json::object();
   for (const auto& [name, columns, from_registers] : kProductForms)
     for (const std::uint32_t warpgroups : {1U, 2U, 3U})
@@ -264,9 +266,6 @@ Json measure_issue_slots(Lab& lab) {
 Json measure_warpgroup_products(Lab& lab) {
   Json result = Json::object();
   const Instruction& any = instructions().front();
-  const auto shape = [](std::uint32_t warpgroups, int count) {
-    return Lab::Shape{1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
-  };
   Json alone = Json::object();
   for (const bool from_registers : {false, true}) {
     for (const int columns : {8, 32, 64, 128, 192, 256}) {
