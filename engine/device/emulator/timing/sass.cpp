@@ -30,7 +30,7 @@ constexpr Opcode kOpcodes[] = {
     {0x026, "IDP", imad},          {0x027, "IMAD", imad_wide},
     {0x028, "DMUL", fp64},         {0x029, "DADD", fp64},
     {0x02a, "DSETP", fp64},        {0x02b, "DFMA", fp64},
-    {0x02f, "ELECT", alu},         {0x030, "HADD2", half},
+    {0x02f, "ELECT", elect},       {0x030, "HADD2", half},
     {0x031, "HFMA2", half},        {0x032, "HMUL2", half},
     {0x033, "HSET2", half},        {0x034, "HSETP2", half},
     {0x035, "HFMA2", half},        {0x036, "VIADD", alu},
@@ -96,6 +96,17 @@ constexpr unsigned kOpcodeBits = 9;
 constexpr std::uint16_t kBranch = 0x147;
 constexpr std::uint16_t kCall = 0x144;
 constexpr std::uint16_t kWarpgroup = 0x1c5;
+constexpr std::uint16_t kBsync = 0x141;
+constexpr std::uint16_t kYield = 0x146;
+constexpr std::uint16_t kWarpsync = 0x148;
+// Where lanes meet, the warp's instructions are fetched anew. Samples of Nsight Compute of kernels of
+// mma.sync on an H200 (branch_resolving, a clock each, beyond the stall count; a log, 2026-11-29):
+// behind a BSYNC 11 to 13, behind one that an elected lane comes to 21, behind such a WARPSYNC 68 and
+// 69, behind a YIELD 42 to 69.
+constexpr std::uint8_t kBsyncClocks = 12;
+constexpr std::uint8_t kElectedBsyncClocks = 21;
+constexpr std::uint8_t kElectedWarpsyncClocks = 68;
+constexpr std::uint8_t kYieldClocks = 55;
 
 constexpr std::uint16_t kLoadShared = 0x184;
 constexpr std::uint16_t kStoreShared = 0x188;
@@ -148,6 +159,12 @@ SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
     decoded.kind = SassKind::wgmma_wait;
     decoded.depth = field(72, 3);
   }
+  if (number == kBsync) {
+    decoded.rejoin = kBsyncClocks;
+    decoded.rejoin_elected = kElectedBsyncClocks;
+  }
+  if (number == kYield) decoded.rejoin = decoded.rejoin_elected = kYieldClocks;
+  if (number == kWarpsync) decoded.rejoin_elected = kElectedWarpsyncClocks;
   if (number == kBranch) decoded.jump = jump_of(instruction, sm >= 90);
   if (number == kCall) decoded.jump = jump_of(instruction, false);
   return decoded;

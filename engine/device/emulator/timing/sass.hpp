@@ -13,6 +13,7 @@ enum class SassKind : std::uint8_t {
   imad,       // integer multiply and add, of which moves are made too
   imad_wide,  // with a 64-bit result
   alu,
+  elect,  // of a lane that goes on alone
   half,
   special,
   convert,  // packing of two floats as 16 or 8 bits
@@ -56,6 +57,8 @@ struct SassInstruction {
   std::uint8_t waits = 0;            // barriers that must be released first, a bit each
   std::uint8_t bytes = 0;            // a lane, that LDS or STS moves
   std::uint8_t depth = 0;            // groups of products that a wait leaves under way
+  std::uint8_t rejoin = 0;           // clocks beyond its stall count, where lanes meet again
+  std::uint8_t rejoin_elected = 0;   // instead of that, where one lane comes from a way of its own
   std::optional<std::int64_t> jump;  // of a branch or a call: bytes from its own end
 };
 

@@ -33,6 +33,8 @@ constexpr std::uint32_t kNone = MatchedInstruction::kNone;
 // Two blocks that run about as often as each other run together: lanes that part, and the first and
 // last times round a loop, make small differences.
 constexpr double kAbout = 1.25;
+// Machine instructions from an election to the branch that goes by it.
+constexpr std::size_t kElectionAtMost = 4;
 // Whose machine code sass.cpp knows: Ampere's, Ada's and Hopper's.
 constexpr int kFirstArch = 80;
 constexpr int kLastArch = 90;
@@ -109,6 +111,14 @@ class Matcher {
     }
   }
 
+  // Whether the branch leads all lanes but an elected one around what that does.
+  bool follows_election(std::size_t branch) const {
+    const std::size_t first = branch - std::min(branch, kElectionAtMost);
+    return std::any_of(code_of_.begin() + static_cast<std::ptrdiff_t>(first),
+                       code_of_.begin() + static_cast<std::ptrdiff_t>(branch),
+                       [](const auto& each) { return each.sass.kind == SassKind::elect; });
+  }
+
   void find_hosts() {
     const std::size_t count = code_of_.size();
     std::vector<bool> leads(count + 1, false);
@@ -119,8 +129,10 @@ class Matcher {
         leads[i + 1] = true;
       if (!sass.jump) continue;
       const std::int64_t target = static_cast<std::int64_t>(i) + 1 + *sass.jump / 16;
-      if (target >= 0 && target < static_cast<std::int64_t>(count))
-        leads[static_cast<std::size_t>(target)] = true;
+      if (target < 0 || target >= static_cast<std::int64_t>(count)) continue;
+      leads[static_cast<std::size_t>(target)] = true;
+      SassInstruction& reached = code_of_[static_cast<std::size_t>(target)].sass;
+      if (follows_election(i)) reached.rejoin = reached.rejoin_elected;
     }
     for (std::size_t begin = 0; begin < count;) {
       std::size_t end = begin + 1;
@@ -190,7 +202,7 @@ class Matcher {
     placed_.resize(code_.blocks.size());
     for (std::uint32_t i = 0; i < code_of_.size(); ++i) {
       const MatchedInstruction& each = code_of_[i];
-      if (each.host == kNone || each.sass.kind == SassKind::nop) continue;
+      if (each.host == kNone) continue;
       std::uint32_t block = each.host;
       if (each.op != kNone && code_.block_of[each.op] != block) {
         const std::uint32_t own = code_.block_of[each.op];

@@ -88,6 +88,7 @@ Cost cost_of(SassKind kind, const DeviceProfile& p) {
     case imad_wide:
       return make(Unit::fma, p.alu_int_per_clock_sm / 2, p.arithmetic_latency);
     case alu:
+    case elect:
     case fp64:
       return make(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
     case half:

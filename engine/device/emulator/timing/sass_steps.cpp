@@ -21,7 +21,7 @@ Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, c
   Step step;
   step.is_machine = true;
   step.place = step.op = place;
-  step.stall = std::max<std::uint8_t>(sass.stall, 1);
+  step.stall = static_cast<std::uint8_t>(std::max<std::uint8_t>(sass.stall, 1) + sass.rejoin);
   step.write_barrier = sass.write_barrier;
   step.read_barrier = sass.read_barrier;
   step.waits = sass.waits;

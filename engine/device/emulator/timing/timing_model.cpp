@@ -39,6 +39,7 @@
 #include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/atomic_contention.hpp"
+#include "engine/device/emulator/timing/chip_traffic.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
@@ -48,24 +49,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Where many CTAs read the same lines at about the same time, L2 serves several SMs at once. It
-// is this much faster than its rate for lines that are read once, if lines are read at least that
-// often.
-constexpr double kSharedLineGain = 1.45;
-constexpr double kSharedLineReads = 12;
-// And so much faster still for bulk copies, of which those of several SMs for the same box meet on
-// their way: of their bytes Nsight Compute counted 0.4 to 1 in L2 on an H200. Set on the variants
-// of `tools/bench/emulator/clock/fresh` with its first seed.
-constexpr double kSharedBulkGain = 1.5;
 // A loop that the instruction cache does not hold is fetched again each time round, an instruction
 // in two clocks (microbenchmark: straight code of 64 KB and more).
 constexpr double kInstructionBytes = 16;
 constexpr double kInstructionCacheBytes = 40 * 1024;
 constexpr double kFetchClocks = 2;
-// What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
-// wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
-// H100 and an H200: 0.29 to 0.52, mostly 0.42.
-constexpr double kWritesLeftInL2 = 0.42;
 // How often an SM is simulated again with what others leave it, which is then half as far off.
 constexpr int kPoolRounds = 4;
 // A unit that works for this share of the time is said to bound it.
@@ -135,81 +123,6 @@ Loops loops_of(const Program& program, const MachineCode& code, const Record& re
     loops.bytes = bytes;
   }
   return loops;
-}
-
-// Bytes that the grid reads and writes, and those of them that are different ones.
-struct Traffic {
-  double read = 0;
-  double first = 0;  // of these, what a CTA has not read before
-  double written = 0;
-  double distinct = 0;
-};
-
-// Bulk copies between L2 and shared memory are a part, those within a cluster are not. A copy that
-// several CTAs receive counts once. What L1 has of what loads want comes to no L2.
-Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const Record& record,
-                   double to_grid, const Counters& grid, double reachable_bytes,
-                   const L1Reuse& l1) {
-  Traffic traffic;
-  traffic.read = real(grid.global_sectors_read) * kSectorBytes;
-  traffic.first = traffic.read - real(grid.global_sectors_again) * kSectorBytes;
-  traffic.written = real(grid.global_sectors_written) * kSectorBytes;
-  for (std::size_t i = 0; i < record.ops().size(); ++i) {
-    if (costs[i].role == Role::global_read)
-      traffic.read -= l1_hits(record.ops()[i], l1) * to_grid * kSectorBytes;
-    const double bytes = real(record.ops()[i].bulk_bytes) * to_grid;
-    if (bytes <= 0) continue;
-    const auto route = static_cast<Route>(program.ops[i].m[0]);
-    if (route == Route::load) {
-      traffic.read += bytes;
-      traffic.first += bytes;
-    }
-    if (route == Route::store) traffic.written += bytes;
-  }
-  traffic.distinct = std::min(reachable_bytes, traffic.read + traffic.written);
-  return traffic;
-}
-
-// L2 keeps what is used again while it fits; beyond that, what is used once more comes from DRAM.
-double dram_bytes(const DeviceProfile& profile, const Traffic& traffic) {
-  return traffic.distinct > static_cast<double>(profile.l2_bytes) ? traffic.distinct : 0;
-}
-
-// What one of the busy SMs gets of what is in L2.
-double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
-  const double reads = traffic.read / std::max(traffic.distinct, 1.0);
-  const double gain = std::clamp(reads / kSharedLineReads * kSharedLineGain, 1.0, kSharedLineGain);
-  const double share = profile.l2_bytes_per_clock_sm * profile.sms * gain / busy_sms;
-  return std::min(profile.l2_port_bytes_per_clock_sm, share);
-}
-
-double bulk_gain(const Traffic& traffic) {
-  const double reads = traffic.read / std::max(traffic.distinct, 1.0);
-  return std::clamp(reads / kSharedLineReads * kSharedBulkGain, 1.0, kSharedBulkGain);
-}
-
-// What it gets of what comes from DRAM in the part that it does: L2 waits for that.
-double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
-  const double l2 = l2_bytes_per_clock(profile, traffic, busy_sms);
-  const double missed = dram_bytes(profile, traffic);
-  if (missed <= 0) return l2;
-  const double dram = profile.dram_gb_per_s * 1e3 / profile.clock_mhz / busy_sms;
-  return std::min(l2, dram * (traffic.read + traffic.written) / missed);
-}
-
-// Those of DRAM's bytes that a launch moves before it ends.
-double dram_bytes_of_launch(const DeviceProfile& profile, const Traffic& traffic) {
-  const double left =
-      std::min(traffic.written, kWritesLeftInL2 * static_cast<double>(profile.l2_bytes));
-  return std::max(dram_bytes(profile, traffic) - left, 0.0);
-}
-
-// How long L2's slices work if DRAM brings or takes `missed` bytes. Where their peaks are not known:
-// `link_us`, for which the way between them and the SMs does.
-double l2_us(const DeviceProfile& profile, const Traffic& traffic, double missed, double link_us) {
-  if (profile.l2_hit_gb_per_s <= 0 || profile.l2_miss_gb_per_s <= 0) return link_us;
-  const double hit = traffic.read + traffic.written - missed;
-  return (hit / profile.l2_hit_gb_per_s + missed / profile.l2_miss_gb_per_s) / 1e3;
 }
 
 // An SM whose data DRAM has, and the rate that it is left with. SMs wait at different times, and what
@@ -299,7 +212,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   work.sms = static_cast<std::uint64_t>(std::max(profile.sms, 1));
   work.resident = resident;
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
-  work.bulk_gain = bulk_gain(traffic);
+  work.bulk_gain = bulk_gain(profile, traffic, busy_sms);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   // Where the machine code is known, its spills are among the instructions.
   if (code.machine_share < kMostlyMachine)
@@ -309,7 +222,12 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double missed = dram_bytes(profile, traffic);
   work.dram_clocks = std::max(profile.dram_latency - profile.l2_latency, 0.0);
   work.loads_from_dram = share_of(missed, traffic.first + traffic.written);
-  work.copies_dram_clocks = work.dram_clocks * share_of(missed, traffic.read + traffic.written);
+  if (missed > 0) {
+    const double cluster = std::max(real(launch.cluster.count()), 1.0);
+    const double slots = std::min(resident * busy_sms, blocks) / cluster;
+    work.copies_dram_clocks = work.dram_clocks * share_of_dram_latency(blocks / cluster, slots,
+                                                                       readers_of_copies(traffic));
+  }
   const double spilled =
       held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
   work.spills_leave_l1 = spilled > in_l1;
