@@ -22,20 +22,20 @@ namespace {
 constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
 // Bulk copies of several SMs for the same data meet on their way, so that L2 gives it once to as many
-// as these. While all SMs of an H200 copy, each gets 37 bytes a clock of data of its own, 70 of what
-// two of them read, and 76 to 86 of what three and more do (a log, 2026-11-29). Of their bytes Nsight
-// Compute counts 0.4 to 1 in L2.
+// as these. While all SMs of an H200 copy, each gets 34 to 37 bytes a clock of data of its own, 61 to
+// 70 of what two of them read, and mostly 76 to 86 of what three and more do
+// (microbench_h200_copies.json; the upper ends a log). Nsight Compute counts 0.4 to 1 of their bytes in
+// L2.
 constexpr double kMeetingCopies = 2.3;
 // What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
 // wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
 // H100 and an H200: 0.29 to 0.52, mostly 0.42.
 constexpr double kWritesLeftInL2 = 0.42;
 
-// A CTA's way through the data, in share_of_dram_latency. Neither matters much: with 64 steps, or steps
-// of half and twice the time, the share moves by less than 0.05 where there are more readers than
-// places, and by less than 0.1 elsewhere.
+// A CTA's way through the data, in share_of_dram_latency: so many tiles, and clocks for each beside a
+// latency of 1. With 64 tiles, or half and twice the clocks, the share moves by less than 0.1.
 constexpr std::size_t kSteps = 32;
-constexpr double kStepClocks = 2;  // beside a latency of 1
+constexpr double kStepClocks = 2;
 // CTAs that are looked at. Of more the rest are taken to go on like that.
 constexpr std::uint64_t kMostFollowed = 1 << 13;
 

@@ -81,9 +81,10 @@ double Lab::clocks(const std::string& source, const Shape& shape) {
   return static_cast<double>(last - first);
 }
 
-double Lab::microseconds(const std::string& source, const Shape& shape) {
+double Lab::microseconds(const std::string& source, const Shape& shape,
+                         const device::TimingPlan& plan) {
   const device::Launch launch = prepare(source, shape);
-  const device::Timing timing = checked(device_.time(launch, {20, 30, 5}), "timing");
+  const device::Timing timing = checked(device_.time(launch, plan), "timing");
   return measure::median(timing.samples_us);
 }
 

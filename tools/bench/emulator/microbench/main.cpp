@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, warpgroup, issue_slots, cluster, memory, l1_loads, atomics, launch_us; all of them if none
-// is named.
+// PART: sm, warpgroup, issue_slots, cluster, copies, memory, l1_loads, atomics, launch_us; all of them
+// if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,9 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kParts = {
-    "sm", "warpgroup", "issue_slots", "cluster", "memory", "l1_loads", "atomics", "launch_us"};
+constexpr std::array<std::string_view, 9> kParts = {"sm",       "warpgroup", "issue_slots",
+                                                    "cluster",  "copies",    "memory",
+                                                    "l1_loads", "atomics",   "launch_us"};
 
 }  // namespace
 
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });
       measure("cluster", [&] { return measure_cluster(lab); });
+      measure("copies", [&] { return measure_copies(lab, info.sms); });
     }
     measure("memory", [&] { return measure_memory(lab, info.sms); });
     measure("l1_loads", [&] { return measure_l1_loads(lab); });

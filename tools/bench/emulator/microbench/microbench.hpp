@@ -58,7 +58,8 @@ class Lab {
   // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
   double clocks(const std::string& source, const Shape& shape);
   // Microseconds a launch, by the device's timer.
-  double microseconds(const std::string& source, const Shape& shape);
+  double microseconds(const std::string& source, const Shape& shape,
+                      const device::TimingPlan& plan = {20, 30, 5});
   // SM clocks a microsecond, as the last call of clocks() saw it.
   double clock_mhz() const { return clock_mhz_; }
   void fill(const std::vector<std::uint32_t>& words);
@@ -85,6 +86,8 @@ Json measure_warpgroup_products(Lab& lab);
 Json measure_issue_slots(Lab& lab);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.
 Json measure_cluster(Lab& lab);
+// Bulk copies of data that several blocks read. sm_90 and newer.
+Json measure_copies(Lab& lab, int sms);
 Json measure_memory(Lab& lab, int sms);
 // Clocks of an SM for a warp's load that L1 holds, by what its lanes want.
 Json measure_l1_loads(Lab& lab);

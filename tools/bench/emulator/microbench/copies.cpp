@@ -1,0 +1,133 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tools/bench/emulator/microbench/microbench.hpp"
+
+// Bulk copies of data that several blocks read: at which rate they come from L2, and what of DRAM's
+// latency each waits for.
+
+namespace fa_tune::bench {
+namespace {
+
+// Blocks that follow each other are `readers` of one stretch of `tiles`, and as many SMs hold
+// `per_sm` each. `stretches` are different ones; the blocks behind them read these again.
+struct Walk {
+  int readers = 1;
+  int per_sm = 1;
+  int tiles = 64;
+  int bytes = 4096;
+  int stages = 1;
+  int think = 0;  // clocks between a tile and the next
+  int stretches = 1;
+  int blocks = 1;
+};
+
+std::string walk_source(const Walk& walk) {
+  return fmt::format(
+      R"({}
+  __shared__ __align__(8) unsigned long long phases[{stages}];
+  unsigned phase;
+  asm("{{.reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t;}}" : "=r"(phase) : "l"(phases));
+  const unsigned long long ns = nanoseconds();
+  const unsigned long long begin = now();
+  if (threadIdx.x == 0) {{
+    for (int i = 0; i < {stages}; ++i)
+      asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(phase + 8 * i) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    const char* const from = reinterpret_cast<const char*>(data) +
+        static_cast<long long>(blockIdx.x / {readers} % {stretches}) * {tiles} * {bytes};
+    const auto ask = [&](int tile) {{
+      const unsigned full = phase + 8 * (tile % {stages});
+      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], {bytes};" :: "r"(full) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                   " [%0], [%1], {bytes}, [%2];"
+                   :: "r"(base + tile % {stages} * {bytes}), "l"(from + tile % {tiles} * {bytes}), "r"(full)
+                   : "memory");
+    }};
+    for (int tile = 0; tile < {stages}; ++tile) ask(tile);
+    for (int tile = 0; tile < count; ++tile) {{
+      unsigned done = 0;
+      while (!done)
+        asm volatile("{{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}}"
+                     : "=r"(done) : "r"(phase + 8 * (tile % {stages})), "r"(tile / {stages} % 2) : "memory");
+      for (const unsigned long long there = now(); now() - there < {think};) {{}}
+      if (tile + {stages} < count) ask(tile + {stages});
+    }}
+  }}
+  if (blockIdx.x == 0) note(times, begin, now(), ns);
+}}
+)",
+      kernel_prelude(), fmt::arg("stages", walk.stages), fmt::arg("readers", walk.readers),
+      fmt::arg("stretches", walk.stretches), fmt::arg("tiles", walk.tiles),
+      fmt::arg("bytes", walk.bytes), fmt::arg("think", walk.think));
+}
+
+// Clocks from a block's tile to its next, on average, of `tiles` that each of them reads.
+double clocks_a_tile(Lab& lab, int sms, const Walk& walk, int tiles) {
+  constexpr std::uint32_t kSharedBytes = 220 * 1024;
+  const Lab::Shape shape = {.blocks = static_cast<std::uint32_t>(walk.blocks),
+                            .threads = 32,
+                            .shared = kSharedBytes / static_cast<std::uint32_t>(walk.per_sm),
+                            .count = tiles};
+  const std::string source = walk_source(walk);
+  lab.clocks(source, shape);
+  const double clocks = lab.microseconds(source, shape, {1, 5, 1}) * lab.clock_mhz();
+  return clocks * sms * walk.per_sm / walk.blocks / tiles;
+}
+
+Json rates(Lab& lab, int sms) {
+  Json rows = Json::array();
+  for (const int readers : {1, 2, 3, 4, 6, 11, 33, 66, 132}) {
+    const Walk walk = {.readers = readers,
+                       .per_sm = 1,
+                       .tiles = 2,
+                       .bytes = 65536,
+                       .stages = 3,
+                       .think = 0,
+                       .stretches = sms / readers,
+                       .blocks = sms};
+    constexpr int kTiles = 512;
+    rows.push_back({{"readers", readers},
+                    {"bytes_per_clock", walk.bytes / clocks_a_tile(lab, sms, walk, kTiles)}});
+  }
+  return rows;
+}
+
+// Twice each: of data that stays in L2, and of twice as much as it holds.
+Json waits(Lab& lab, int sms) {
+  struct Case {
+    int readers, per_sm;
+  };
+  Json rows = Json::array();
+  double alone = 0;
+  for (const auto [readers, per_sm] : {Case{1, 1}, Case{16, 1}, Case{64, 1}, Case{64, 5},
+                                       Case{256, 1}, Case{256, 5}, Case{512, 1}, Case{512, 5}}) {
+    Walk walk = {.readers = readers, .per_sm = per_sm, .tiles = 256, .think = 300};
+    constexpr int kInL2 = 16;  // MB, as a stretch is one
+    constexpr int kBeyondL2 = 128;
+    walk.blocks = readers * kBeyondL2;
+    walk.stretches = kInL2;
+    const double held = clocks_a_tile(lab, sms, walk, walk.tiles);
+    walk.stretches = kBeyondL2;
+    const double more = clocks_a_tile(lab, sms, walk, walk.tiles) - held;
+    if (readers == 1) alone = more;
+    rows.push_back({{"readers", readers},
+                    {"blocks_an_sm", per_sm},
+                    {"clocks_in_l2", std::round(held)},
+                    {"more_from_dram", std::round(more)},
+                    {"share", std::round(1000 * more / alone) / 1000}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Json measure_copies(Lab& lab, int sms) {
+  Json result = {{"64 KB, three under way", rates(lab, sms)},
+                 {"4 KB, one under way", waits(lab, sms)}};
+  fmt::print("bulk copies of what several blocks read: {}\n", result.dump(1));
+  return result;
+}
+
+}  // namespace fa_tune::bench
