@@ -46,7 +46,7 @@ double l2_us(const DeviceProfile& profile, const Traffic& traffic, double missed
 // be read once.
 double readers_of_copies(const Traffic& traffic);
 
-// Of DRAM's latency, what a copy of data that L2 did not hold waits for on average. `ctas` (or
+// The share of DRAM's latency that a copy waits for on average, if L2 did not hold the data. `ctas` (or
 // clusters) begin one after the other where one of `slots` is free, and `readers` in a row read the
 // same data from its begin to its end. The first of them waits for all of it. Who begins later finds
 // it in L2, until it has caught up with the first: from then on both wait for the same. On an H200 it

@@ -13,8 +13,8 @@
 //    of barriers are not formulas but follow from that. Of what loads want L1 has what their CTA
 //    has read not too long ago, and what others on the SM read too, going by some that are looked
 //    at (l1_cache.cpp).
-// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold, and what one SM leaves of DRAM's rate
-//    others have; atomic operations on few lines wait for each other in L2 (atomic_contention.cpp).
+// 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold (chip_traffic.cpp), and what one SM leaves
+//    of DRAM's rate others have; atomic operations on few lines wait for each other in L2 (atomic_contention.cpp).
 //    A kernel is timed over and over on the same data; what fits in L2 stays there.
 // 5. The launch is added: an empty kernel's time.
 // How far off that may be is said by prediction_interval.cpp, and what it does not cover by
@@ -36,7 +36,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/async/async_copy.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/atomic_contention.hpp"
 #include "engine/device/emulator/timing/chip_traffic.hpp"

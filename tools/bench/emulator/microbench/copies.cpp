@@ -4,14 +4,14 @@
 
 #include "tools/bench/emulator/microbench/microbench.hpp"
 
-// Bulk copies of data that several blocks read: at which rate they come from L2, and what of DRAM's
-// latency each waits for.
+// Bulk copies of data that several blocks read: how fast L2 gives it, and how long copies wait where
+// DRAM brings it.
 
 namespace fa_tune::bench {
 namespace {
 
-// Blocks that follow each other are `readers` of one stretch of `tiles`, and as many SMs hold
-// `per_sm` each. `stretches` are different ones; the blocks behind them read these again.
+// `readers` blocks in a row read one stretch of `tiles`, the next ones the next stretch, and behind
+// the last of `stretches` the first again. An SM holds `per_sm` blocks.
 struct Walk {
   int readers = 1;
   int per_sm = 1;

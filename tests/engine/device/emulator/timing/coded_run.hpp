@@ -55,16 +55,17 @@ struct Coded : CountedRun {
   }
   emulator::MachineCode code(std::vector<emulator::EncodedInstruction> instructions) {
     program.machine_code = std::move(instructions);
-    return emulator::make_machine_code(program, test::small_profile(), record);
+    return emulator::make_machine_code(program, profile, record);
   }
   emulator::SmTime time(std::vector<emulator::EncodedInstruction> instructions,
                         const emulator::SmWork& work = {}) {
-    return emulator::simulate_sm(code(std::move(instructions)), record, test::small_profile(),
-                                 work);
+    return emulator::simulate_sm(code(std::move(instructions)), record, profile, work);
   }
   double clocks(std::vector<emulator::EncodedInstruction> instructions) {
     return time(std::move(instructions)).clocks;
   }
+
+  emulator::DeviceProfile profile = test::small_profile();
 };
 
 inline const std::string kExp = "ex2.approx.ftz.f32 %f1, %f2;\nfma.rn.f32 %f3, %f1, %f1, %f2;\n";

@@ -30,8 +30,7 @@ struct RejoinRun : Coded {
   }
   double clocks(std::vector<EncodedInstruction> instructions) {
     instructions.push_back(machine(kExit, line("ret")));
-    program.machine_code = std::move(instructions);
-    return simulate_sm(make_machine_code(program, profile, record), record, profile, {}).clocks;
+    return Coded::clocks(std::move(instructions));
   }
   // What `join` takes beyond its stall count where lanes come to it from a branch over one
   // instruction, `after` instructions behind an election.
@@ -47,8 +46,6 @@ struct RejoinRun : Coded {
     code.push_back(instruction(join));
     return clocks(std::move(code)) - until - 5;
   }
-
-  emulator::DeviceProfile profile = test::small_profile();
 };
 
 // Or but for one: the exit's own may be among those of what stands before it.
