@@ -22,11 +22,12 @@ namespace {
 constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
 // Bulk copies of several SMs for the same data meet on their way, so that L2 gives it once to as many
-// as these. While all SMs of an H200 copy, each gets 34 to 37 bytes a clock of data of its own, 61 to
-// 70 of what two of them read, and mostly 76 to 86 of what three and more do
-// (microbench_h200_copies.json; the upper ends a log). Nsight Compute counts 0.4 to 1 of their bytes in
-// L2.
-constexpr double kMeetingCopies = 2.3;
+// as these. While all SMs of an H200 copy, each gets 34 bytes a clock of data of its own. Of what 132
+// blocks read it gets 78, all that its port takes, if they read within the same 64 KB, but 42 within
+// 256 KB and 36 within a megabyte (microbench_h200_copies.json). Blocks of a kernel drift apart as
+// they walk: five kernels of mma.sync that wait for L2 most of the time got 51 to 66 (Nsight Compute, a
+// log, 2026-11-29).
+constexpr double kMeetingCopies = 1.8;
 // What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
 // wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
 // H100 and an H200: 0.29 to 0.52, mostly 0.42.

@@ -126,7 +126,7 @@ void SmSynchronization::let_go(SimulatedPhases& phases, std::uint32_t number) {
 }
 
 double SmSynchronization::load_bytes(double bytes, double receivers, double at) {
-  return l2_.move_to_all(bytes / work_.bulk_gain, receivers, at) + profile_.l2_latency +
+  return l2_.move_to_all(bytes, receivers, work_.bulk_gain, at) + profile_.l2_latency +
          work_.copies_dram_clocks + kBulkClocks;
 }
 

@@ -18,7 +18,8 @@ struct Walk {
   int tiles = 64;
   int bytes = 4096;
   int stages = 1;
-  int think = 0;  // clocks between a tile and the next
+  int think = 0;   // clocks between a tile and the next
+  int spread = 1;  // blocks begin at one of so many tiles
   int stretches = 1;
   int blocks = 1;
 };
@@ -37,12 +38,13 @@ std::string walk_source(const Walk& walk) {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     const char* const from = reinterpret_cast<const char*>(data) +
         static_cast<long long>(blockIdx.x / {readers} % {stretches}) * {tiles} * {bytes};
+    const int first = (blockIdx.x * 2654435761u >> 16) % {spread};
     const auto ask = [&](int tile) {{
       const unsigned full = phase + 8 * (tile % {stages});
       asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], {bytes};" :: "r"(full) : "memory");
       asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                    " [%0], [%1], {bytes}, [%2];"
-                   :: "r"(base + tile % {stages} * {bytes}), "l"(from + tile % {tiles} * {bytes}), "r"(full)
+                   :: "r"(base + tile % {stages} * {bytes}), "l"(from + (first + tile) % {tiles} * {bytes}), "r"(full)
                    : "memory");
     }};
     for (int tile = 0; tile < {stages}; ++tile) ask(tile);
@@ -60,7 +62,8 @@ std::string walk_source(const Walk& walk) {
 )",
       kernel_prelude(), fmt::arg("stages", walk.stages), fmt::arg("readers", walk.readers),
       fmt::arg("stretches", walk.stretches), fmt::arg("tiles", walk.tiles),
-      fmt::arg("bytes", walk.bytes), fmt::arg("think", walk.think));
+      fmt::arg("bytes", walk.bytes), fmt::arg("think", walk.think),
+      fmt::arg("spread", walk.spread));
 }
 
 // Clocks from a block's tile to its next, on average, of `tiles` that each of them reads.
@@ -90,6 +93,29 @@ Json rates(Lab& lab, int sms) {
     constexpr int kTiles = 512;
     rows.push_back({{"readers", readers},
                     {"bytes_per_clock", walk.bytes / clocks_a_tile(lab, sms, walk, kTiles)}});
+  }
+  return rows;
+}
+
+// Each stretch is 4 MB, and its blocks read it in step, or somewhere in the same part of it.
+Json rates_apart(Lab& lab, int sms) {
+  Json rows = Json::array();
+  constexpr int kPerSm = 4;
+  constexpr int kStretches = 4;
+  for (const int spread : {1, 4, 16, 64, 256}) {
+    const Walk walk = {.readers = sms * kPerSm / kStretches,
+                       .per_sm = kPerSm,
+                       .tiles = 256,
+                       .bytes = 16384,
+                       .stages = 2,
+                       .think = 0,
+                       .spread = spread,
+                       .stretches = kStretches,
+                       .blocks = sms * kPerSm};
+    rows.push_back(
+        {{"readers", walk.readers},
+         {"spread_bytes", spread * walk.bytes},
+         {"bytes_per_clock", kPerSm * walk.bytes / clocks_a_tile(lab, sms, walk, walk.tiles)}});
   }
   return rows;
 }
@@ -125,6 +151,7 @@ Json waits(Lab& lab, int sms) {
 
 Json measure_copies(Lab& lab, int sms) {
   Json result = {{"64 KB, three under way", rates(lab, sms)},
+                 {"16 KB, two under way, four blocks an SM", rates_apart(lab, sms)},
                  {"4 KB, one under way", waits(lab, sms)}};
   fmt::print("bulk copies of what several blocks read: {}\n", result.dump(1));
   return result;

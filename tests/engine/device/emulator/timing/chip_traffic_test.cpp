@@ -22,7 +22,7 @@ Traffic copies_of(double readers) {
 
 }  // namespace
 
-TEST_CASE("bulk copies for the same data meet on their way: up to 2.3 at a time") {
+TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time") {
   emulator::DeviceProfile profile = test::small_profile();
   profile.l2_bytes = 8'000'000'000;
   profile.l2_hit_gb_per_s = profile.l2_miss_gb_per_s = 1000;
@@ -34,12 +34,12 @@ TEST_CASE("bulk copies for the same data meet on their way: up to 2.3 at a time"
   };
   const double alone = rate(1);
   CHECK(alone == doctest::Approx(profile.l2_bytes_per_clock_sm));
-  CHECK(rate(2) == doctest::Approx(2 * alone));
-  CHECK(rate(3) == doctest::Approx(2.3 * alone));
-  CHECK(rate(64) == doctest::Approx(2.3 * alone));
+  CHECK(rate(1.5) == doctest::Approx(1.5 * alone));
+  CHECK(rate(3) == doctest::Approx(1.8 * alone));
+  CHECK(rate(64) == doctest::Approx(1.8 * alone));
   // L2 gives them once.
   CHECK(l2_us(profile, copies_of(1), 0, 0) == doctest::Approx(4000));
-  CHECK(l2_us(profile, copies_of(64), 0, 0) == doctest::Approx(4000 / 2.3));
+  CHECK(l2_us(profile, copies_of(64), 0, 0) == doctest::Approx(4000 / 1.8));
   // An SM takes no more than its port does.
   profile.l2_port_bytes_per_clock_sm = 1.5 * alone;
   CHECK(rate(64) == doctest::Approx(1.5 * alone));

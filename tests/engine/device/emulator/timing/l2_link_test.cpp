@@ -1,0 +1,47 @@
+#include "engine/device/emulator/timing/l2_link.hpp"
+
+#include <doctest/doctest.h>
+
+// The way between a simulated SM and L2.
+
+namespace fa_tune::test {
+
+using emulator::L2Link;
+
+TEST_CASE("L2 link: transfers come one after the other, at the SM's share") {
+  L2Link link(10, 40);
+  CHECK(link.move(100, 0) == 10);
+  CHECK(link.move(100, 5) == 20);
+  CHECK(link.move(100, 100) == 110);
+  CHECK(link.busy() == 30);
+  L2Link free(0, 40);
+  CHECK(free.move(100, 7) == 7);
+  CHECK(free.move_to_all(100, 2, 1, 7) == 7);
+}
+
+TEST_CASE("L2 link: bulk copies have later what the SM did not ask for, as fast as its port") {
+  L2Link link(10, 40);
+  // At the beginning all SMs ask.
+  CHECK(link.move_to_all(1000, 1, 1, 0) == 100);
+  // 900 clocks of its share are left: 9,000 bytes, through the port.
+  CHECK(link.move_to_all(8000, 1, 1, 1000) == 1200);
+  CHECK(link.move_to_all(1000, 1, 1, 1200) == 1225);
+  // Those are used up: its share again.
+  CHECK(link.move_to_all(4000, 1, 1, 1225) == 1400);
+  // No more than that of kSavedClocks, however long it asked for nothing.
+  const double bytes = 10 * L2Link::kSavedClocks;
+  CHECK(link.move_to_all(bytes, 1, 1, 1e6) == 1e6 + bytes / 40);
+  CHECK(link.move_to_all(20'000, 1, 1, 1e6) == 1e6 + 2000);
+  CHECK(link.move(10, 2e6) == 2e6 + 1);
+}
+
+TEST_CASE("L2 link: what several CTAs get comes from L2 once, and through the port for each") {
+  L2Link link(10, 40);
+  CHECK(link.move_to_all(400, 2, 1, 0) == 40);
+  CHECK(link.move_to_all(400, 8, 1, 40) == 120);
+  L2Link faster(10, 0);
+  CHECK(faster.move_to_all(400, 8, 2, 0) == 20);
+  CHECK(faster.busy() == 20);
+}
+
+}  // namespace fa_tune::test
