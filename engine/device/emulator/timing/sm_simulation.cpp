@@ -22,6 +22,12 @@ constexpr std::uint64_t kMostInstructions = 600'000;
 constexpr double kSpillClocks = 7;
 // From when its unit takes an instruction until that has read its operands. Assumed.
 constexpr double kReadClocks = 8;
+// Issue slots of its partition in which a product of mma.sync reads its operands: 10 registers of a
+// lane at m16n8k16, from two banks. What other warps issue meanwhile goes first, and the next product
+// begins a clock later for each. Measured on an H200 (microbench_h200_operands.json): of the clocks a
+// product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of
+// it; beside additions in every clock a product takes 19 clocks, and alone 6.
+constexpr double kOperandSlots = 5;
 // Multiples of these are spread evenly, however many they are: draws of one instruction after the
 // other, and the first draws of several.
 constexpr double kGoldenRatio = 0.6180339887498949;
@@ -32,6 +38,10 @@ constexpr double kSpillBytes = 4.0 * kWarpSize;
 // It takes an issue slot that products need too.
 bool beside_products(const Cost& cost) {
   return cost.role != Role::tensor_async && cost.issues > 0;
+}
+
+bool is_warp_product(const Cost& cost) {
+  return cost.unit == Unit::tensor && cost.role != Role::tensor_async;
 }
 
 class Simulation {
@@ -160,6 +170,18 @@ class Simulation {
       if (warp.partition == issuing.partition) warp.products.delay(after, by);
   }
 
+  // Of mma.sync's products of a partition.
+  void read_operands(const SimulatedWarp& warp, const Cost& cost, double at) {
+    double& until = operands_until_[warp.partition];
+    if (is_warp_product(cost)) {
+      until = at + std::min(kOperandSlots, cost.busy);
+    } else if (at < until && beside_products(cost)) {
+      until += cost.issues * work_.clocks_per_issue;
+      double& free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
+      free = std::max(free, until);
+    }
+  }
+
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
     if (beside_products(cost)) delay_products(warp, at);
@@ -190,6 +212,7 @@ class Simulation {
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
+    read_operands(warp, cost, at);
     // Nsight Compute, by which units are said to be busy, has what asynchronous copies write among
     // no loads' and stores' wavefronts.
     busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;
@@ -322,6 +345,7 @@ class Simulation {
   std::size_t next_partition_ = 0;
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
+  std::array<double, kPartitions> operands_until_{};
   double spill_clocks_ = 0;
   std::array<ProductQueue, kPartitions> products_;
   SharedMemory memory_;

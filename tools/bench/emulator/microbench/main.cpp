@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, warpgroup, issue_slots, cluster, copies, memory, l1_loads, atomics, launch_us; all of them
-// if none is named.
+// PART: sm, operands, warpgroup, issue_slots, cluster, copies, memory, l1_loads, atomics, launch_us; all
+// of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,9 +29,9 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kParts = {"sm",       "warpgroup", "issue_slots",
-                                                    "cluster",  "copies",    "memory",
-                                                    "l1_loads", "atomics",   "launch_us"};
+constexpr std::array<std::string_view, 10> kParts = {
+    "sm",     "operands", "warpgroup", "issue_slots", "cluster",
+    "copies", "memory",   "l1_loads",  "atomics",     "launch_us"};
 
 }  // namespace
 
@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
       if (wanted.empty() || std::ranges::find(wanted, part) != wanted.end()) result[part] = how();
     };
     measure("sm", [&] { return measure_instructions(lab); });
+    measure("operands", [&] { return measure_operands(lab); });
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });

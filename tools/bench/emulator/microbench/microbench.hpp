@@ -84,6 +84,8 @@ Json measure_warpgroup_products(Lab& lab);
 // What is left of a partition's issue slots while products run, and what a product takes that is
 // waited for. sm_90 alone.
 Json measure_issue_slots(Lab& lab);
+// Products of mma.sync, and what other warps issue beside them.
+Json measure_operands(Lab& lab);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.
 Json measure_cluster(Lab& lab);
 // Bulk copies of data that several blocks read. sm_90 and newer.

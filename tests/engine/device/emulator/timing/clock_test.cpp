@@ -2,6 +2,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/device/emulator/timing/sm_simulation.hpp"
@@ -73,6 +74,40 @@ TEST_CASE("warps of one partition share it, of four do not") {
   // Four warps a partition fill the latency of 4; eight take twice as long.
   CHECK(Ran(body, 512).clocks(profile) == doctest::Approx(one).epsilon(0.05));
   CHECK(Ran(body, 1024).clocks(profile) == doctest::Approx(2 * one).epsilon(0.05));
+}
+
+TEST_CASE("products of mma.sync leave a slot in six to what other warps issue") {
+  emulator::DeviceProfile profile = test::small_profile();
+  profile.tensor_f16_flop_per_clock_sm = 4096 * 4 / 6.0;  // a product takes 6 clocks
+  std::string products;
+  for (int i = 0; i < 60; ++i) {
+    const std::string sums = fmt::format("{{%f{}, %f{}, %f{}, %f{}}}", 4 + i % 4 * 4, 5 + i % 4 * 4,
+                                         6 + i % 4 * 4, 7 + i % 4 * 4);
+    products += "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + sums +
+                ", {%r2, %r2, %r2, %r2}, {%r3, %r3}, " + sums + ";\n";
+  }
+  std::string additions;
+  for (int i = 0; i < 200; ++i)
+    additions += fmt::format("add.rn.f32 %f{0}, %f{0}, %f2;\n", 4 + i % 10);
+  // A warp of each in each partition; 0 of one of them: none.
+  const auto clocks = [&](const std::string& first, const std::string& second) {
+    return Ran("mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 128;\n@%p1 bra OTHERS;\n" + first +
+                   "ret;\nOTHERS:\n" + second,
+               256)
+        .clocks(profile);
+  };
+  const double alone = clocks(products, "");
+  CHECK(alone >= 360);
+  CHECK(alone <= 395);
+  CHECK(clocks("", additions) <= 215);
+  // Ready in every clock, additions go first.
+  const double beside = clocks(products, additions);
+  CHECK(beside >= 500);
+  CHECK(beside <= 600);
+  // One every four clocks: of six one is free, half of one is not.
+  const double chain = clocks(products, repeated("add.rn.f32 %f1, %f1, %f2;", 85));
+  CHECK(chain / alone >= 1.04);
+  CHECK(chain / alone <= 1.12);
 }
 
 TEST_CASE("bank conflicts cost their wavefronts") {
