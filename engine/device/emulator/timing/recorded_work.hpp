@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/device/emulator/target/launch.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
@@ -11,9 +12,9 @@ namespace fa_tune::emulator {
 // those that were not recorded.
 class RecordedWork {
  public:
-  // Of a launch of `grid` CTAs on `sms` SMs that hold `resident` each. The record has a CTA at
+  // Of a launch of `grid` on `sms` SMs that hold `resident` CTAs each. The record has a CTA at
   // least, and outlives this.
-  RecordedWork(const Record& record, std::uint64_t grid, std::uint64_t sms, int resident);
+  RecordedWork(const Record& record, const Dim3& grid, std::uint64_t sms, int resident);
 
   std::uint64_t count() const { return order_.size(); }
   const BlockTrace& trace_of(std::uint64_t number) const {

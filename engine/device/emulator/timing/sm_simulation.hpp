@@ -28,9 +28,9 @@ const char* name_of(Wait wait);
 
 // The part of a launch that one SM runs.
 struct SmWork {
-  std::uint64_t grid = 1;  // CTAs of the launch
-  std::uint64_t sms = 1;   // that share them
-  int resident = 1;        // CTAs on the SM at the same time
+  Dim3 grid;              // CTAs of the launch
+  std::uint64_t sms = 1;  // that share them
+  int resident = 1;       // CTAs on the SM at the same time
   double l2_bytes_per_clock = 0;
   double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take

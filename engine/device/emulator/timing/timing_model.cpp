@@ -207,7 +207,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const MachineCode code = make_machine_code(program, profile, record);
 
   SmWork work;
-  work.grid = launch.grid.count();
+  work.grid = launch.grid;
   work.sms = static_cast<std::uint64_t>(std::max(profile.sms, 1));
   work.resident = resident;
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
@@ -293,7 +293,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
        {{"blocks_per_sm", held.blocks_per_sm},
         {"warps_per_sm", held.warps_per_sm},
         {"limited_by", held.limited_by},
-        {"blocks_on_busiest_sm", (work.grid + work.sms - 1) / work.sms}}},
+        {"blocks_on_busiest_sm", (launch.grid.count() + work.sms - 1) / work.sms}}},
       {"units_us", parts_json(units)},
       {"atomics_us", rounded(atomics)},
       {"waits_of_a_warp_us", parts_json(waits)},

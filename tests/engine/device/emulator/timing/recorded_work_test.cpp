@@ -22,19 +22,20 @@ const Lengths kRising = {1, 2, 3, 4, 5, 6, 7, 8};
 constexpr double kMean = 4.5;
 constexpr double kLongest = 8;
 
-// Recorded CTAs of one warp each.
+// Recorded CTAs of one warp each, `apart` in the grid.
 struct Recorded {
-  explicit Recorded(const Lengths& lengths) {
+  explicit Recorded(const Lengths& lengths, std::uint64_t apart = 1) {
     program.ops.resize(1);
     record = Record(program);
     std::uint64_t number = 0;
     for (const int length : lengths) {
-      record.begin_block(number++, 1);
+      record.begin_block(number, 1);
       for (int i = 0; i < kUnit * length; ++i) record.issue(0, 0, program.ops[0]);
       record.end_blocks();
+      number += apart;
     }
   }
-  RecordedWork on(std::uint64_t grid, std::uint64_t sms, int resident = 1) const {
+  RecordedWork on(const emulator::Dim3& grid, std::uint64_t sms, int resident = 1) const {
     return {record, grid, sms, resident};
   }
 
@@ -44,14 +45,21 @@ struct Recorded {
 
 double work_of(const RecordedWork& work) { return work.instructions() / kUnit; }
 
+// Numbers of the recorded CTAs that stand for those of a grid that one SM runs one by one.
+std::vector<std::uint64_t> stand_ins(const RecordedWork& work) {
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t i = 0; i < work.count(); ++i) numbers.push_back(work.trace_of(i).block);
+  return numbers;
+}
+
 }  // namespace
 
 TEST_CASE("of equal CTAs an SM runs its share, and each recorded one about as often") {
   const Recorded equal({3, 3, 3, 3, 3, 3, 3, 3});
-  CHECK(equal.on(40, 4).count() == 10);
-  CHECK(equal.on(41, 4).count() == 11);
-  CHECK(work_of(equal.on(41, 4)) == 33);
-  const RecordedWork work = equal.on(80, 4);
+  CHECK(equal.on({40}, 4).count() == 10);
+  CHECK(equal.on({41}, 4).count() == 11);
+  CHECK(work_of(equal.on({41}, 4)) == 33);
+  const RecordedWork work = equal.on({80}, 4);
   std::vector<int> times(8, 0);
   for (std::uint64_t i = 0; i < work.count(); ++i) ++times[work.trace_of(i).block];
   CHECK(std::accumulate(times.begin(), times.end(), 0) == 20);
@@ -59,53 +67,71 @@ TEST_CASE("of equal CTAs an SM runs its share, and each recorded one about as of
   CHECK(std::ranges::max(times) == 3);
 }
 
+TEST_CASE("equal CTAs: the last wave is taken to be half as full as it could be, at least") {
+  const Recorded equal({3, 3});
+  CHECK(equal.on({12}, 4, 4).count() == 3);  // all at once
+  CHECK(equal.on({16}, 4, 4).count() == 4);
+  CHECK(equal.on({20}, 4, 4).count() == 7);  // 5 or 8
+  CHECK(equal.on({32}, 4, 4).count() == 8);
+  CHECK(equal.on({33}, 4, 4).count() == 11);  // 9 or 12
+}
+
 TEST_CASE("CTAs that have an SM each: the longest counts, wherever it was recorded") {
   for (const Lengths& lengths : {kFalling, kRising, Lengths{2, 8, 1}}) {
     const Recorded recorded(lengths);
-    for (const std::uint64_t grid : {1, 3, 4}) {
-      const RecordedWork work = recorded.on(grid, 4);
+    for (const std::uint32_t grid : {1U, 3U, 4U}) {
+      const RecordedWork work = recorded.on({grid}, 4);
       CHECK(work.count() == 1);
       CHECK(work_of(work) == kLongest);
     }
   }
 }
 
-// A recorded CTA stands for four in a row: these grids, of 40 and more, have all eight.
-TEST_CASE("CTAs of different lengths: the busiest SM has its share, and at most one CTA more") {
-  for (const Lengths& lengths : {kFalling, kRising}) {
-    const Recorded recorded(lengths);
-    for (const std::uint64_t sms : {20, 128, 132}) {
-      for (const std::uint64_t each : {2, 4, 8, 12, 40}) {
-        CAPTURE(lengths.front());
-        CAPTURE(sms);
-        CAPTURE(each);
-        const double share = kMean * static_cast<double>(each);
-        const double work = work_of(recorded.on(sms * each, sms));
-        CHECK(work >= 0.99 * share);
-        CHECK(work <= share + kLongest);
-      }
-    }
-  }
+TEST_CASE("the nearest recorded CTA of the row stands for one, if work rises or falls along it") {
+  using Numbers = std::vector<std::uint64_t>;
+  // Numbers 0, 5 and 10 of a grid of two rows are at 0, 5 and 2 of a row.
+  CHECK(stand_ins(Recorded({1, 6, 3}, 5).on({8, 2}, 1)) ==
+        Numbers{0, 0, 10, 10, 5, 5, 5, 5, 0, 0, 10, 10, 5, 5, 5, 5});
+  CHECK(stand_ins(Recorded({6, 1, 3}, 5).on({8, 2}, 1)) ==
+        Numbers{0, 0, 10, 10, 5, 5, 5, 5, 0, 0, 10, 10, 5, 5, 5, 5});
+  // Along planes of 2 by 4: places 0, 3 and 6.
+  CHECK(stand_ins(Recorded({1, 2, 3}, 3).on({2, 4, 2}, 1)) ==
+        Numbers{0, 0, 3, 3, 3, 6, 6, 6, 0, 0, 3, 3, 3, 6, 6, 6});
+  // Along none of them: nearest in the grid.
+  CHECK(stand_ins(Recorded({1, 5, 9, 2}, 3).on({2, 3, 2}, 1)) ==
+        Numbers{0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9, 9});
 }
 
-TEST_CASE("CTAs that share an SM from the beginning are not all the longest") {
+TEST_CASE("CTAs go to the SM that has room first") {
+  // The first SM has the first CTA alone, and is done last.
+  CHECK(stand_ins(Recorded({9, 3, 2, 1}).on({4}, 2)) == std::vector<std::uint64_t>{0});
+  // Two at a time get on half as fast: 14 of work on the first SM, 15 on the other one.
+  CHECK(stand_ins(Recorded({9, 8, 5, 4, 3}).on({5}, 2, 2)) == std::vector<std::uint64_t>{1, 3, 4});
+}
+
+TEST_CASE("CTAs of different lengths: the busiest SM has its share, and little more") {
   for (const Lengths& lengths : {kFalling, kRising}) {
-    const Recorded recorded(lengths);
-    for (const int resident : {2, 4, 8}) {
-      CAPTURE(lengths.front());
-      CAPTURE(resident);
-      const RecordedWork work =
-          recorded.on(128 * static_cast<std::uint64_t>(resident), 128, resident);
-      CHECK(work.count() == static_cast<std::uint64_t>(resident));
-      CHECK(work_of(work) > kLongest);
-      CHECK(work_of(work) <= 0.8 * kLongest * resident);
+    const Recorded recorded(lengths, 9);  // places 0 to 63 of a row
+    for (const std::uint64_t sms : {20, 128, 132}) {
+      for (const std::uint32_t rows : {40U, 80U}) {
+        for (const int resident : {1, 2, 4}) {
+          CAPTURE(lengths.front());
+          CAPTURE(sms);
+          CAPTURE(rows);
+          CAPTURE(resident);
+          const double share = kMean * 64 * rows / static_cast<double>(sms);
+          const double work = work_of(recorded.on({64, rows}, sms, resident));
+          CHECK(work >= 0.99 * share);
+          CHECK(work <= share + kLongest * resident);
+        }
+      }
     }
   }
 }
 
 TEST_CASE("what the traces keep of the first CTAs is counted in their order") {
   const Recorded recorded(kFalling);
-  const RecordedWork work = recorded.on(16, 4);
+  const RecordedWork work = recorded.on({16}, 4);
   double kept = 0;
   for (std::uint64_t i = 0; i < work.count(); ++i) {
     CHECK(work.kept(i) == kept);
