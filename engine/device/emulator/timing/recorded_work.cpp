@@ -12,6 +12,8 @@ namespace {
 constexpr double kEqual = 1.05;
 // Work that changes by less from one recorded CTA to the next neither rises nor falls.
 constexpr double kSame = 1.02;
+// CTAs in a row that are taken to be alike where nothing is known of their order.
+constexpr std::uint64_t kAlike = 4;
 // CTAs that are assigned to SMs one by one. Of more the last ones matter no more.
 constexpr std::uint64_t kMostAssigned = 1 << 16;
 
@@ -42,26 +44,30 @@ std::uint64_t equal_ctas_of_last_sm(std::uint64_t grid, std::uint64_t sms, std::
 
 // Which recorded CTA stands for each one of the grid: the one that is nearest in the row, the plane or
 // the grid, in the first of these along which the work only rises or only falls, as it does with a
-// causal mask along the rows of queries; if it does nowhere, in the grid.
+// causal mask along the rows of queries. If it does nowhere, as where long and short CTAs alternate,
+// they take turns.
 class StandIns {
  public:
-  StandIns(const Record& record, const std::vector<double>& work, const Dim3& grid)
-      : record_(record), period_(grid.count()) {
-    for (const std::uint64_t period : {std::uint64_t{grid.x}, std::uint64_t{grid.x} * grid.y}) {
-      if (period < period_ && is_monotonic(work, period)) {
-        period_ = period;
-        break;
-      }
+  StandIns(const Record& record, const std::vector<double>& work, const Dim3& grid,
+           std::uint64_t sms)
+      : record_(record), sms_(sms) {
+    for (const std::uint64_t period :
+         {std::uint64_t{grid.x}, std::uint64_t{grid.x} * grid.y, grid.count()}) {
+      if (!is_monotonic(work, period)) continue;
+      period_ = period;
+      break;
     }
   }
 
   std::size_t of(std::uint64_t cta) const {
+    const auto& blocks = record_.blocks();
+    // Without the second term the CTAs that share an SM from the beginning would be alike.
+    if (period_ == 0) return (cta / kAlike + cta / sms_ * (blocks.size() / 2)) % blocks.size();
     const std::uint64_t place = cta % period_;
     const auto distance = [&](const BlockTrace& block) {
       const std::uint64_t other = block.block % period_;
       return std::max(place, other) - std::min(place, other);
     };
-    const auto& blocks = record_.blocks();
     return static_cast<std::size_t>(std::ranges::min_element(blocks, {}, distance) -
                                     blocks.begin());
   }
@@ -82,7 +88,8 @@ class StandIns {
   }
 
   const Record& record_;
-  std::uint64_t period_;
+  std::uint64_t sms_;
+  std::uint64_t period_ = 0;  // 0: nowhere
 };
 
 // An SM that shares its time out among its CTAs evenly.
@@ -149,7 +156,7 @@ RecordedWork::RecordedWork(const Record& record, const Dim3& grid, std::uint64_t
   } else if (*most <= kEqual * *least || grid.count() > kMostAssigned) {
     order_ = even_mixture(equal_ctas_of_last_sm(grid.count(), sms, places), work.size());
   } else {
-    order_ = assign(StandIns(record, work, grid), work, grid.count(), sms, places);
+    order_ = assign(StandIns(record, work, grid, sms), work, grid.count(), sms, places);
   }
 }
 

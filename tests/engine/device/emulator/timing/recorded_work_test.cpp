@@ -97,9 +97,12 @@ TEST_CASE("the nearest recorded CTA of the row stands for one, if work rises or 
   // Along planes of 2 by 4: places 0, 3 and 6.
   CHECK(stand_ins(Recorded({1, 2, 3}, 3).on({2, 4, 2}, 1)) ==
         Numbers{0, 0, 3, 3, 3, 6, 6, 6, 0, 0, 3, 3, 3, 6, 6, 6});
-  // Along none of them: nearest in the grid.
+  // Along the whole grid.
+  CHECK(stand_ins(Recorded({1, 2, 3}, 5).on({3, 2, 2}, 1)) ==
+        Numbers{0, 0, 0, 5, 5, 5, 5, 5, 10, 10, 10, 10});
+  // Along none of them: in turns, those half of them apart on one SM.
   CHECK(stand_ins(Recorded({1, 5, 9, 2}, 3).on({2, 3, 2}, 1)) ==
-        Numbers{0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9, 9});
+        Numbers{0, 6, 0, 6, 3, 9, 3, 9, 6, 0, 6, 0});
 }
 
 TEST_CASE("CTAs go to the SM that has room first") {
