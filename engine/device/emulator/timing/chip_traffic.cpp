@@ -35,7 +35,7 @@ constexpr double kWritesLeftInL2 = 0.42;
 
 // For share_of_dram_latency: a CTA reads so many tiles, and takes so long for each, in latencies of
 // DRAM. With twice the tiles, or twice or half the time, most shares move by 0.11 at most. With half
-// the time that of 64 readers on 132 places goes from 0.11 to 0.40, where 0.25 and 0.33 were measured.
+// the time that of 64 readers on 132 places goes from 0.11 to 0.40, where 0.23 to 0.33 were measured.
 constexpr std::size_t kTiles = 32;
 constexpr double kTileTime = 2;
 // CTAs that are looked at. Of more the rest are taken to go on like that.

@@ -50,8 +50,8 @@ double readers_of_copies(const Traffic& traffic);
 // clusters) begin one after the other where one of `slots` is free, and `readers` in a row read the
 // same data from its begin to its end. The first of them waits for all of it. Who begins later finds
 // it in L2, until it has caught up with the first: from then on both wait for the same. On an H200 it
-// is right to 0.16 where an SM holds one CTA; of several, in grids of many waves, it is too much, as
-// they drift apart there (microbench_h200_copies.json: 0.64 for 0.29, 0.33 for 0.04).
+// is right to 0.14 where an SM holds one CTA; of several, in grids of many waves, it is too much, as
+// they drift apart there (microbench_h200_copies.json: 0.64 for 0.27, 0.33 for 0.03).
 double share_of_dram_latency(double ctas, double slots, double readers);
 
 }  // namespace fa_tune::emulator

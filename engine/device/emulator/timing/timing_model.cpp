@@ -6,13 +6,13 @@
 //    of it for the target, matched to the PTX by lines (sass.cpp, sass_blocks.cpp). Where that is
 //    not known: what ptxas may be expected to leave out, and in which order a block's instructions
 //    come (ptx_cost.cpp, pseudo_sass.cpp).
-// 3. One SM is simulated, the one that is done last (recorded_work.cpp): it runs as many CTAs at a
-//    time as registers, shared memory and threads allow (occupancy.cpp). Warps issue in order, when
-//    inputs, unit and scheduler are there; shared memory and L1, which are one, serve wavefronts, L2
-//    sectors, barriers join warps (sm_simulation.cpp). So latency hiding, waves, tails and the cost
-//    of barriers are not formulas but follow from that. Of what loads want L1 has what their CTA
-//    has read not too long ago, and what others on the SM read too, going by some that are looked
-//    at (l1_cache.cpp).
+// 3. One SM is simulated, the one that is done last (recorded_work.cpp says which CTAs it has): it
+//    runs as many at a time as registers, shared memory and threads allow (occupancy.cpp). Warps
+//    issue in order, when inputs, unit and scheduler are there; shared memory and L1, which are one,
+//    serve wavefronts, L2 sectors, barriers join warps (sm_simulation.cpp). So latency hiding, waves,
+//    tails and the cost of barriers are not formulas but follow from that. Of what loads want L1 has
+//    what their CTA has read not too long ago, and what others on the SM read too, going by some
+//    that are looked at (l1_cache.cpp).
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold (chip_traffic.cpp), and what one SM leaves
 //    of DRAM's rate others have; atomic operations on few lines wait for each other in L2 (atomic_contention.cpp).
 //    A kernel is timed over and over on the same data; what fits in L2 stays there.
@@ -21,10 +21,10 @@
 // not_modelled.cpp.
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
-// those in other files here were set by hand on variants measured on an H100 and an H200, never on
-// those that tools/bench/results/clock reports as test or second seed. What is not seen: conflicts
-// of register banks beyond product_queue.hpp, misses of the instruction cache beyond the simple
-// rule below, partitions of L2.
+// those in other files here were set by hand on variants measured on an H100 and an H200: never on
+// those that tools/bench/results/clock reports as test, and on those of a blind seed only after they
+// had been predicted. What is not seen: conflicts of register banks beyond product_queue.hpp, misses
+// of the instruction cache beyond the simple rule below, partitions of L2.
 
 #include "engine/device/emulator/timing/timing_model.hpp"
 
