@@ -14,7 +14,7 @@ namespace fa_tune::emulator {
 // cp.async always go at the fixed part: the train variants fit that better.
 class L2Link {
  public:
-  // Of which bulk copies have the part later. With twice as many no prediction changes by a percent.
+  // Of which bulk copies have the part later. With twice as many 740 kernels rank the same.
   static constexpr double kSavedClocks = 2000;
 
   // Rates in bytes a clock: the SM's share of what L2 gives, and what its port takes; 0: any.

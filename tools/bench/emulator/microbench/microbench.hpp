@@ -28,6 +28,9 @@ struct Instruction {
 
 // What is asked of the SM: each warp has `chains` that do not depend on each other.
 std::string chain_source(const Instruction& instruction, int chains, int unroll);
+// Rounds of `steps` of it in `chains` chains, as long as `goes_on` of `i`; their ends go to `kept`.
+std::string rounds_source(const Instruction& instruction, int chains, int steps,
+                          const std::string& goes_on);
 const std::vector<Instruction>& instructions();
 
 // CUDA text of single experiments; each kernel is called `bench` and takes (times, data, count).

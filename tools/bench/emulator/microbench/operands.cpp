@@ -68,20 +68,7 @@ __device__ volatile int {over};
       for (int i = 0; i < 4; ++i) kept += __float_as_uint(sum[c][i]);
     if ({products_end}) {over} = 1;
   }} else {{
-    {values}
-    {state} x[{chains}];
-    #pragma unroll
-    for (int c = 0; c < {chains}; ++c) x[c] = {state}({start});
-    #pragma unroll 1
-    for (int i = 0; {others_go_on}; ++i) {{
-      #pragma unroll
-      for (int u = 0; u < {steps} / {chains}; ++u) {{
-        #pragma unroll
-        for (int c = 0; c < {chains}; ++c) {{ {step} }}
-      }}
-    }}
-    #pragma unroll
-    for (int c = 0; c < {chains}; ++c) kept += static_cast<unsigned>(x[c]);
+    {others}
     if (!{products_end}) {over} = 1;
   }}
   note(times, begin, now(), ns);
@@ -91,11 +78,9 @@ __device__ volatile int {over};
       fmt::arg("over", kOthersAreDone), fmt::arg("prelude", kernel_prelude()),
       fmt::arg("half", 32 * kPartitionsOfAnSm * kWarpsOfEach), fmt::arg("sums", kSumsOfAWarp),
       fmt::arg("products", kProductsARound), fmt::arg("products_go_on", goes_on(Ends::products)),
-      fmt::arg("others_go_on", goes_on(Ends::others)),
       fmt::arg("products_end", ends == Ends::products ? "true" : "false"),
-      fmt::arg("values", beside.values), fmt::arg("state", beside.state),
-      fmt::arg("start", beside.start), fmt::arg("chains", kChainsOfOthers),
-      fmt::arg("steps", kStepsARound), fmt::arg("step", beside.step));
+      fmt::arg("others",
+               rounds_source(beside, kChainsOfOthers, kStepsARound, goes_on(Ends::others))));
 }
 
 // Clocks of a partition for one product, or for one of the others.

@@ -145,6 +145,30 @@ std::string chain_source(const Instruction& instruction, int chains, int unroll)
                            fmt::arg("step", instruction.step)));
 }
 
+std::string rounds_source(const Instruction& instruction, int chains, int steps,
+                          const std::string& goes_on) {
+  return fmt::format(R"(
+    {values}
+    {state} x[{chains}];
+    #pragma unroll
+    for (int c = 0; c < {chains}; ++c) x[c] = {state}({start});
+    #pragma unroll 1
+    for (int i = 0; {goes_on}; ++i) {{
+      #pragma unroll
+      for (int u = 0; u < {steps} / {chains}; ++u) {{
+        #pragma unroll
+        for (int c = 0; c < {chains}; ++c) {{ {step} }}
+      }}
+    }}
+    #pragma unroll
+    for (int c = 0; c < {chains}; ++c) kept += static_cast<unsigned>(x[c]);
+)",
+                     fmt::arg("values", instruction.values), fmt::arg("state", instruction.state),
+                     fmt::arg("start", instruction.start), fmt::arg("chains", chains),
+                     fmt::arg("steps", steps), fmt::arg("goes_on", goes_on),
+                     fmt::arg("step", instruction.step));
+}
+
 std::string barrier_source() {
   return whole(R"(
   __syncthreads();

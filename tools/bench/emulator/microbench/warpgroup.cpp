@@ -112,20 +112,7 @@ __device__ volatile int over;
     {keep_sums}
     if ({products_end}) over = 1;
   }} else {{
-    {values}
-    {state} x[{chains}];
-    #pragma unroll
-    for (int c = 0; c < {chains}; ++c) x[c] = {state}({start});
-    #pragma unroll 1
-    for (int i = 0; {others_go_on}; ++i) {{
-      #pragma unroll
-      for (int u = 0; u < {steps} / {chains}; ++u) {{
-        #pragma unroll
-        for (int c = 0; c < {chains}; ++c) {{ {step} }}
-      }}
-    }}
-    #pragma unroll
-    for (int c = 0; c < {chains}; ++c) kept += static_cast<unsigned>(x[c]);
+    {others}
     if (!{products_end}) over = 1;
   }}
   note(times, begin, now(), ns);
@@ -135,11 +122,10 @@ __device__ volatile int over;
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
       fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
       fmt::arg("products_go_on", products_end ? "i < count" : "true"),
-      fmt::arg("others_go_on", products_end ? "over == 0" : "i < count"),
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
-      fmt::arg("products_end", products_end ? "true" : "false"), fmt::arg("values", beside.values),
-      fmt::arg("state", beside.state), fmt::arg("start", beside.start),
-      fmt::arg("steps", kBesideSteps), fmt::arg("step", beside.step), fmt::arg("chains", chains));
+      fmt::arg("products_end", products_end ? "true" : "false"),
+      fmt::arg("others", rounds_source(beside, chains, kBesideSteps,
+                                       products_end ? "over == 0" : "i < count")));
 }
 
 enum class Told { round, issue };
