@@ -33,9 +33,9 @@ constexpr double kMeetingCopies = 1.8;
 // H100 and an H200: 0.29 to 0.52, mostly 0.42.
 constexpr double kWritesLeftInL2 = 0.42;
 
-// For share_of_dram_latency: a CTA reads so many tiles, and takes so long for each, in latencies of
-// DRAM. With twice the tiles, or twice or half the time, most shares move by 0.11 at most. With half
-// the time that of 64 readers on 132 places goes from 0.11 to 0.40, where 0.23 to 0.33 were measured.
+// For share_of_dram_latency: the tiles that a CTA reads, and the time from one to the next, in
+// latencies of DRAM. With twice the tiles, or twice or half the time, most shares move by 0.11 at most.
+// With half the time that of 64 readers on 132 places goes from 0.11 to 0.40, where 0.23 to 0.33 were measured.
 constexpr std::size_t kTiles = 32;
 constexpr double kTileTime = 2;
 // CTAs that are looked at. Of more the rest are taken to go on like that.

@@ -24,24 +24,24 @@ class L2Link {
   // When `bytes` that set out at `at` have gone through.
   double move(double bytes, double at) {
     if (share_ <= 0) return at;
-    const double clocks = bytes / share_;
-    shared_free_ = std::max(shared_free_, at) + clocks;
-    busy_ += clocks;
-    return shared_free_;
+    return take_share(bytes / share_, at);
   }
   // The same for a bulk copy that `receivers` CTAs get, and L2 gives `gain` times as fast: it comes
   // from L2 once, and each of them also receives those of the others through its own port.
   double move_to_all(double bytes, double receivers, double gain, double at) {
     if (share_ <= 0) return at;
-    const double clocks = bytes / (share_ * gain);
-    shared_free_ = std::max(shared_free_, at - kSavedClocks) + clocks;
-    busy_ += clocks;
     if (port_ > 0) port_free_ = std::max(port_free_, at) + bytes * receivers / port_;
-    return std::max({shared_free_, port_free_, at});
+    return std::max({take_share(bytes / (share_ * gain), at - kSavedClocks), port_free_, at});
   }
   double busy() const { return busy_; }  // clocks of the SM's share
 
  private:
+  // Takes `clocks` of the SM's share, of those that are left since `from`. Returns when they are over.
+  double take_share(double clocks, double from) {
+    busy_ += clocks;
+    return shared_free_ = std::max(shared_free_, from) + clocks;
+  }
+
   double share_;
   double port_;
   double shared_free_ = 0;

@@ -26,7 +26,7 @@ constexpr double kReadClocks = 8;
 // lane at m16n8k16, from two banks. What other warps issue meanwhile goes first, and the next product
 // begins a clock later for each. Measured on an H200 (microbench_h200_operands.json): of the clocks a
 // product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of
-// it; beside additions in every clock a product takes 19 clocks, and alone 6.
+// it; beside additions in nearly every clock a product takes 19 clocks, and alone 6.
 constexpr double kOperandSlots = 5;
 // Multiples of these are spread evenly, however many they are: draws of one instruction after the
 // other, and the first draws of several.
@@ -170,13 +170,13 @@ class Simulation {
       if (warp.partition == issuing.partition) warp.products.delay(after, by);
   }
 
-  // Of mma.sync's products of a partition.
-  void read_operands(const SimulatedWarp& warp, const Cost& cost, double at) {
+  // A product of mma.sync begins to read its operands, or something else takes slots from the last one.
+  void read_operands(const SimulatedWarp& warp, const Cost& cost, double at, double slots) {
     double& until = operands_until_[warp.partition];
     if (is_warp_product(cost)) {
       until = at + std::min(kOperandSlots, cost.busy);
     } else if (at < until && beside_products(cost)) {
-      until += cost.issues * work_.clocks_per_issue;
+      until += slots;
       double& free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
       free = std::max(free, until);
     }
@@ -212,7 +212,7 @@ class Simulation {
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
-    read_operands(warp, cost, at);
+    read_operands(warp, cost, at, slots);
     // Nsight Compute, by which units are said to be busy, has what asynchronous copies write among
     // no loads' and stores' wavefronts.
     busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;

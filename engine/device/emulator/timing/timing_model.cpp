@@ -14,8 +14,9 @@
 //    what their CTA has read not too long ago, and what others on the SM read too, going by some
 //    that are looked at (l1_cache.cpp).
 // 4. The chip: L2 serves all SMs, DRAM what L2 cannot hold (chip_traffic.cpp), and what one SM leaves
-//    of DRAM's rate others have; atomic operations on few lines wait for each other in L2 (atomic_contention.cpp).
-//    A kernel is timed over and over on the same data; what fits in L2 stays there.
+//    of DRAM's rate others have; atomic operations on few lines wait for each other in L2
+//    (atomic_contention.cpp). A kernel is timed over and over on the same data; what fits in L2 stays
+//    there.
 // 5. The launch is added: an empty kernel's time.
 // How far off that may be is said by prediction_interval.cpp, and what it does not cover by
 // not_modelled.cpp.

@@ -19,7 +19,7 @@ struct Walk {
   int bytes = 4096;
   int stages = 1;
   int think = 0;   // clocks between a tile and the next
-  int spread = 1;  // blocks begin at one of so many tiles
+  int spread = 1;  // each block begins at one of the first `spread` tiles
   int stretches = 1;
   int blocks = 1;
 };
@@ -87,7 +87,6 @@ Json rates(Lab& lab, int sms) {
                        .tiles = 2,
                        .bytes = 65536,
                        .stages = 3,
-                       .think = 0,
                        .stretches = sms / readers,
                        .blocks = sms};
     constexpr int kTiles = 512;
@@ -108,7 +107,6 @@ Json rates_apart(Lab& lab, int sms) {
                        .tiles = 256,
                        .bytes = 16384,
                        .stages = 2,
-                       .think = 0,
                        .spread = spread,
                        .stretches = kStretches,
                        .blocks = sms * kPerSm};

@@ -21,21 +21,20 @@ constexpr int kSumsOfAWarp = 8;  // that a warp's products add to in turn
 constexpr int kProductsARound = 32;
 constexpr int kChainsOfOthers = 16;
 constexpr int kStepsARound = 64;
-constexpr const char* kOthersAreDone = "over";
 
 enum class Ends { products, others };
 
-// The first half of the warps makes products in rounds of kProductsARound, the others do kStepsARound steps a
-// round. One side makes `count` rounds, the other goes on until that is done, or does nothing.
+// The first half of the warps makes products in rounds of kProductsARound, the others do kStepsARound
+// steps a round. One side makes `count` rounds, the other goes on until that is done, or does nothing.
 std::string operands_source(const Instruction& beside, Ends ends, bool both) {
   const auto goes_on = [&](Ends side) {
-    return ends == side ? "i < count" : both ? fmt::format("{} == 0", kOthersAreDone) : "false";
+    return ends == side ? "i < count" : both ? "over == 0" : "false";
   };
   return fmt::format(
       R"(
-__device__ volatile int {over};
+__device__ volatile int over;
 {prelude}
-  if (threadIdx.x == 0) {over} = 0;
+  if (threadIdx.x == 0) over = 0;
   __syncthreads();
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
@@ -66,16 +65,16 @@ __device__ volatile int {over};
     #pragma unroll
     for (int c = 0; c < {sums}; ++c)
       for (int i = 0; i < 4; ++i) kept += __float_as_uint(sum[c][i]);
-    if ({products_end}) {over} = 1;
+    if ({products_end}) over = 1;
   }} else {{
     {others}
-    if (!{products_end}) {over} = 1;
+    if (!{products_end}) over = 1;
   }}
   note(times, begin, now(), ns);
   if (kept == 0x12345678) data[3] = kept;
 }}
 )",
-      fmt::arg("over", kOthersAreDone), fmt::arg("prelude", kernel_prelude()),
+      fmt::arg("prelude", kernel_prelude()),
       fmt::arg("half", 32 * kPartitionsOfAnSm * kWarpsOfEach), fmt::arg("sums", kSumsOfAWarp),
       fmt::arg("products", kProductsARound), fmt::arg("products_go_on", goes_on(Ends::products)),
       fmt::arg("products_end", ends == Ends::products ? "true" : "false"),
@@ -99,7 +98,8 @@ Json measure_operands(Lab& lab) {
   for (const Instruction& beside : instructions()) {
     if (std::ranges::find(kOtherInstructions, beside.name) == kOtherInstructions.end()) continue;
     constexpr int kRounds = 500;
-    constexpr int kFewRounds = 4;  // beside what leaves products next to nothing
+    // Additions leave products little more than the ends of their rounds.
+    constexpr int kFewRounds = 4;
     rows.push_back(
         {{"beside", beside.name},
          {"clocks_alone", operand_clocks(lab, beside, Ends::others, false, kRounds)},

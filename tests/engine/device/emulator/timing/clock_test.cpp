@@ -89,7 +89,7 @@ TEST_CASE("products of mma.sync leave a slot in six to what other warps issue") 
   std::string additions;
   for (int i = 0; i < 200; ++i)
     additions += fmt::format("add.rn.f32 %f{0}, %f{0}, %f2;\n", 4 + i % 10);
-  // A warp of each in each partition; 0 of one of them: none.
+  // Each partition has a warp of the first and one of the second.
   const auto clocks = [&](const std::string& first, const std::string& second) {
     return Ran("mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 128;\n@%p1 bra OTHERS;\n" + first +
                    "ret;\nOTHERS:\n" + second,
