@@ -83,7 +83,7 @@ std::string detail_of_steps(const std::vector<StepTime>& steps) {
     return Json::parse(step.detail_json).contains("occupancy") ? step.us : -1;
   });
   const Json most = Json::parse(longest->detail_json);
-  double us = 0, launch_us = 0, loop_bytes = 0, share = 1, apart = 1;
+  double us = 0, launch_us = 0, share = 1, apart = 1;
   Json units = Json::object(), waits = Json::object(), counters = Json::object();
   std::vector<Json> conflicts;
   Json list = Json::array();
@@ -91,7 +91,6 @@ std::string detail_of_steps(const std::vector<StepTime>& steps) {
     const Json detail = Json::parse(step.detail_json);
     us += step.us;
     launch_us += detail.at("launch_us").get<double>();
-    loop_bytes = std::max(loop_bytes, detail.value("loop_bytes", 0.0));
     share = std::min(share, detail.value("simulated_share", 1.0));
     if (const auto interval = detail.find("interval"); interval != detail.end())
       apart = std::max(apart, known_or_boundless(interval->at("apart")));
@@ -118,7 +117,6 @@ std::string detail_of_steps(const std::vector<StepTime>& steps) {
       {"occupancy", most.value("occupancy", Json::object())},
       {"units_us", units},
       {"waits_of_a_warp_us", waits},
-      {"loop_bytes", loop_bytes},
       {"simulated_share", share},
       {"counters", counters},
       {"conflicts", conflicts},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/device/emulator/async/async_copy.hpp"
+#include "engine/device/emulator/timing/l2_link.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -117,6 +118,14 @@ double bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double bu
   const double bulk = std::min(share_of_l2(profile, meeting_copies(traffic), busy_sms),
                                share_of_dram(profile, traffic, busy_sms));
   return std::max(bulk / others, 1.0);
+}
+
+double store_cost(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
+  const double loads = bytes_per_clock(profile, traffic, busy_sms);
+  const double stores =
+      std::min(l2_bytes_per_clock(profile, traffic, busy_sms) / L2Link::kStoreCost,
+               share_of_dram(profile, traffic, busy_sms));
+  return stores > 0 ? loads / stores : 1;
 }
 
 double l2_us(const DeviceProfile& profile, const Traffic& traffic, double missed, double link_us) {

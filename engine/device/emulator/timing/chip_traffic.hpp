@@ -37,6 +37,8 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
 // How much faster than that bulk copies are, of which those of several SMs for the same data meet on
 // their way.
 double bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
+// What a byte that is stored takes of bytes_per_clock, beside one that is loaded: DRAM does not care.
+double store_cost(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
 
 // How long L2's slices work if DRAM brings or takes `missed` bytes. Where their peaks are not known:
 // `link_us`, for which the way between them and the SMs does.

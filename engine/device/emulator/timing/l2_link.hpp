@@ -12,14 +12,21 @@ namespace fa_tune::emulator {
 // part at each moment: while some compute, others get more. So bulk copies of an SM that has asked for
 // nothing for a while have its part of that time later, as fast as its port takes it. Loads and
 // cp.async always go at the fixed part: the train variants fit that better.
+//
+// Stores have a port of their own, and cost L2 more. On an H200 (microbench_h200_fixed.json, "stores")
+// one SM stores 32 bytes a clock, by bulk copies or by threads, and each of 132 at a time 18, where it
+// could load 34.
 class L2Link {
  public:
   // Of which bulk copies have the part later. With twice as many 740 kernels rank the same.
   static constexpr double kSavedClocks = 2000;
+  static constexpr double kStoredBytesPerClock = 32;
+  static constexpr double kStoreCost = 1.9;  // of L2, beside a byte that is loaded
 
   // Rates in bytes a clock: the SM's share of what L2 gives, and what its port takes; 0: any.
-  // A share of 0: transfers take no time.
-  L2Link(double share, double port) : share_(share), port_(port) {}
+  // A share of 0: transfers take no time. `store_cost`: what a byte that is stored takes of the share.
+  L2Link(double share, double port, double store_cost = kStoreCost)
+      : share_(share), port_(port), store_cost_(store_cost) {}
 
   // When `bytes` that set out at `at` have gone through.
   double move(double bytes, double at) {
@@ -33,6 +40,14 @@ class L2Link {
     if (port_ > 0) port_free_ = std::max(port_free_, at) + bytes * receivers / port_;
     return std::max({take_share(bytes / (share_ * gain), at - kSavedClocks), port_free_, at});
   }
+  // When `bytes` that are stored at `at` have left the SM.
+  double store(double bytes, double at) {
+    if (share_ <= 0) return at;
+    stores_free_ = std::max(stores_free_, at) + bytes / kStoredBytesPerClock;
+    const double gone = std::max(take_share(bytes / share_, at), stores_free_);
+    shared_free_ += (store_cost_ - 1) * bytes / share_;
+    return std::max(shared_free_, gone);
+  }
   double busy() const { return busy_; }  // clocks of the SM's share
 
  private:
@@ -44,8 +59,10 @@ class L2Link {
 
   double share_;
   double port_;
+  double store_cost_;
   double shared_free_ = 0;
   double port_free_ = 0;
+  double stores_free_ = 0;
   double busy_ = 0;
 };
 

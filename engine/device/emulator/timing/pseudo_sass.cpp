@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/device/emulator/timing/instruction_cache.hpp"
 #include "engine/device/emulator/timing/sass_blocks.hpp"
 
 namespace fa_tune::emulator {
@@ -247,6 +248,21 @@ class BlockMaker {
 
 }  // namespace
 
+namespace {
+
+// Lines for the steps of the PTX alone.
+void place_behind_machine_code(std::size_t machine_instructions, MachineCode& code) {
+  auto before = static_cast<double>(machine_instructions + InstructionCache::kLineInstructions);
+  for (MachineBlock& block : code.blocks)
+    for (Step& step : block.steps) {
+      if (step.is_machine) continue;
+      step.line = static_cast<std::uint32_t>(before / InstructionCache::kLineInstructions);
+      before += code.costs[step.cost].issues;
+    }
+}
+
+}  // namespace
+
 MachineCode make_machine_code(const Program& program, const DeviceProfile& profile,
                               const Record& record) {
   MachineCode code;
@@ -254,6 +270,7 @@ MachineCode make_machine_code(const Program& program, const DeviceProfile& profi
   for (const Cost& cost : code.costs) code.issues.push_back(cost.issues);
   BlockMaker(program, code).run();
   if (!program.machine_code.empty()) use_machine_code(program, profile, record, code);
+  place_behind_machine_code(program.machine_code.size(), code);
   return code;
 }
 

@@ -39,6 +39,7 @@ enum class Role : std::uint8_t {
   traced,  // mbarriers and bulk copies: what they do is in the trace's events
   bulk_commit,
   bulk_wait,
+  device_fence,  // its warp waits until what it has stored is seen by the whole device
   cluster_arrive,
   cluster_wait,
   tensor_async,
@@ -92,7 +93,8 @@ struct Step {
   std::uint8_t write_barrier = kBarriers;
   std::uint8_t read_barrier = kBarriers;
   std::uint8_t waits = 0;
-  float share = 1;  // of what one execution of `op` moves
+  float share = 1;         // of what one execution of `op` moves
+  std::uint32_t line = 0;  // of the code, that holds it (instruction_cache.hpp)
 };
 
 // Straight code: entered at its first instruction, left at its last. An input is the number of a

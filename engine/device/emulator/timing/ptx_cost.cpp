@@ -27,8 +27,6 @@ namespace {
 
 constexpr double kWarp = 32;
 constexpr double kDivisionIssues = 20;
-// A membar or a fence empties the warp's queue of memory operations.
-constexpr double kFenceLatency = 100;
 // From the end of a group's last product until a wait for the group is over. On an H200 a product
 // that is waited for takes 51 to 54 clocks beyond its own (microbench_h200_slots.json), of which some
 // 8 are its issue and the wait's.
@@ -54,6 +52,12 @@ bool is_integer(std::string_view type) {
          type != "bf16x2";
 }
 bool is_wide(std::string_view type) { return type.ends_with("64"); }
+
+// Of a membar or a fence, that it is for more than the CTA and for data itself.
+bool is_beyond_cta(const Form& f) {
+  if (f.has(".proxy") || f.has("mbarrier_init")) return false;
+  return f.has(".gl") || f.has(".gpu") || f.has(".sys") || f.has(".cluster");
+}
 
 class Translator {
  public:
@@ -214,8 +218,8 @@ class Translator {
       cost.role = Role::cluster_arrive;
     } else if (f.has("cluster.wait")) {
       cost.role = Role::cluster_wait;
-    } else if (one_of(f.root, {"membar", "fence"})) {
-      cost.latency = kFenceLatency;
+    } else if (one_of(f.root, {"membar", "fence"}) && is_beyond_cta(f)) {
+      cost.role = Role::device_fence;
     }
     return cost;
   }

@@ -108,6 +108,9 @@ constexpr std::uint8_t kElectedBsyncClocks = 21;
 constexpr std::uint8_t kElectedWarpsyncClocks = 68;
 constexpr std::uint8_t kYieldClocks = 55;
 
+constexpr std::uint16_t kMembar = 0x192;
+constexpr std::uint8_t kGpuScope = 2;  // of a MEMBAR; 0: the CTA's, 3: the system's
+
 constexpr std::uint16_t kLoadShared = 0x184;
 constexpr std::uint16_t kStoreShared = 0x188;
 // By the field of an access's size: U8, S8, U16, S16, 32, 64 and 128.
@@ -159,6 +162,7 @@ SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
     decoded.kind = SassKind::wgmma_wait;
     decoded.depth = field(72, 3);
   }
+  if (number == kMembar && field(76, 3) >= kGpuScope) decoded.kind = SassKind::device_fence;
   if (number == kBsync) {
     decoded.rejoin = kBsyncClocks;
     decoded.rejoin_elected = kElectedBsyncClocks;

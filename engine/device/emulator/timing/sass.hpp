@@ -34,8 +34,9 @@ enum class SassKind : std::uint8_t {
   bulk_commit,
   barrier,
   fence,
-  uniform,   // a value for all lanes
-  constant,  // from the constant bank or a special register
+  device_fence,  // beyond the CTA
+  uniform,       // a value for all lanes
+  constant,      // from the constant bank or a special register
   branch,
   call,
   exit,

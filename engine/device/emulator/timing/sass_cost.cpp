@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "engine/device/emulator/timing/simulated_phases.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
@@ -40,6 +42,8 @@ Carrier carrier_of(const Cost& cost) {
     case Role::cluster_arrive:
     case Role::cluster_wait:
       return carrier({other}, false);
+    case Role::device_fence:
+      return carrier({device_fence}, false);
     case Role::tensor_async:
       return carrier({wgmma});
     case Role::tensor_commit:
@@ -104,6 +108,13 @@ Cost cost_of(SassKind kind, const DeviceProfile& p) {
     case local: {
       Cost cost = make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
       cost.role = Role::local;
+      return cost;
+    }
+    case mbarrier:
+      return make(Unit::control, kWarpSize * kPartitions, kPhaseTestClocks);
+    case device_fence: {
+      Cost cost = make(Unit::control, kWarpSize * kPartitions, 0);
+      cost.role = Role::device_fence;
       return cost;
     }
     case constant:

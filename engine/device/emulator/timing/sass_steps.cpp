@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/device/emulator/timing/instruction_cache.hpp"
 #include "engine/device/emulator/timing/sass_cost.hpp"
+#include "engine/device/emulator/timing/simulated_phases.hpp"
 
 namespace fa_tune::emulator {
 
@@ -22,6 +24,7 @@ Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, c
   step.is_machine = true;
   step.place = step.op = place;
   step.stall = static_cast<std::uint8_t>(std::max<std::uint8_t>(sass.stall, 1) + sass.rejoin);
+  step.line = instruction / InstructionCache::kLineInstructions;
   step.write_barrier = sass.write_barrier;
   step.read_barrier = sass.read_barrier;
   step.waits = sass.waits;
@@ -41,11 +44,12 @@ std::uint32_t StepWriter::added_wait(const SassInstruction& sass) {
   return add_cost(cost);
 }
 
-void StepWriter::act(Step& step, std::uint32_t op, double part) {
+void StepWriter::act(Step& step, SassKind kind, std::uint32_t op, double part) {
   step.op = op;
   step.share = static_cast<float>(part);
   Cost cost = costs_[op];
   cost.issues = 1;
+  if (kind == SassKind::mbarrier) cost.latency = kPhaseTestClocks;
   if (cost.unit == Unit::tensor) {
     cost.busy *= part;
     cost.operands *= part;
@@ -176,7 +180,7 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
       }
       const auto part = parts.find(op);
       const auto share = shared.find(i);
-      act(step, op,
+      act(step, instructions_[i].sass.kind, op,
           share != shared.end() ? share->second
           : part == parts.end() ? 1.0
                                 : 1.0 / static_cast<double>(part->second));
@@ -201,7 +205,7 @@ void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
     if (step.acts) {
       const std::uint32_t op = acts.at(i);
       const auto share = shared.find(i);
-      act(step, op,
+      act(step, instructions_[i].sass.kind, op,
           share != shared.end() ? share->second
                                 : count / static_cast<double>(rounds.carriers.at(op).size()));
     }

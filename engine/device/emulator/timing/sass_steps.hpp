@@ -60,7 +60,7 @@ class StepWriter {
   Step step_of(const MachineBlock& block, std::uint32_t instruction, const Acts& acts,
                std::uint32_t& place);
   // Does `part` of what an execution of `op` does.
-  void act(Step& step, std::uint32_t op, double part);
+  void act(Step& step, SassKind kind, std::uint32_t op, double part);
   // What each machine instruction that loads from shared memory, or stores, has of the wavefronts of
   // its PTX instruction. ptxas makes one wide access of several and names one of them. `rounds`: that
   // the machine instructions are of; `carried` as in write().

@@ -11,15 +11,24 @@ namespace fa_tune::emulator {
 struct SimulatedWarp;
 
 // From one SM of a cluster to another. On an H200 two arrivals, there and back, took 570 and 740
-// clocks in two runs, tests of their phases among them, and a barrier of the cluster 350
+// clocks in two runs, tests of their phases among them
 // (tools/bench/results/clock/microbench_h200_products.json, "cluster", has the second).
 inline constexpr double kPeerClocks = 250;
-// What a bulk copy takes beyond a load that L2 answers: a round number, checked on recorded wgmma
-// rows as a whole, neither measured nor cited.
-inline constexpr double kBulkClocks = 100;
+// A barrier of a cluster of two CTAs: with 12 warps each 101 clocks on an H200, with one 77
+// (microbench_h200_fixed.json, "cluster"; the fence of a release not among them).
+inline constexpr double kClusterBarrierClocks = 100;
+// What a bulk copy takes beyond a load that L2 answers, and the first one of a launch beyond others:
+// 16 KB for one SM of an H200 took 474 clocks, the first time 544, and 580 by a tensor map (a log,
+// 2026-11-29).
+inline constexpr double kBulkClocks = 50;
+inline constexpr double kFirstCopyClocks = 100;
+// From a bulk store's last byte that leaves the SM until its thread knows that all are stored. That
+// they have been read it learns at about the same time (microbench_h200_fixed.json, "stores").
+inline constexpr double kBulkStoreClocks = 65;
 
-// From a test of an mbarrier whose phase is over until what follows may be issued: samples of
-// Nsight Compute on an H200 lie there for 38 to 45 clocks a test, its issue among them.
+// From a test of an mbarrier, or from its phase's end if that is later, until its answer is there:
+// samples of Nsight Compute on an H200 lie there for 38 to 45 clocks a test, its issue among them, and
+// for none where ptxas has put the test far ahead of the branch that waits for the answer.
 inline constexpr double kPhaseTestClocks = 35;
 
 // The phases of a CTA's mbarriers while it is simulated: each is done when the last of its signals

@@ -13,6 +13,7 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   issued = at_time;
   free = at_time;
   next = at_time;
+  stored = 0;
   copies = {};
   products = {};
   bulk_reads = {};

@@ -61,6 +61,8 @@ struct SimulatedWarp {
   std::vector<Result> done;                // by step of the block
   std::vector<Result> live;                // by value that lives across blocks
   std::array<Result, kBarriers> barriers;  // of the machine code: when each is released
+  std::uint32_t line = 0;                  // of the code, that it is at
+  double stored = 0;                       // when L2 has what it stored last
   Groups copies;
   Groups products;                // of wgmma
   Groups bulk_reads;              // of bulk stores: the reading of their sources

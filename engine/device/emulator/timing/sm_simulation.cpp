@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/device/emulator/timing/instruction_cache.hpp"
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/product_queue.hpp"
@@ -28,6 +29,11 @@ constexpr double kReadClocks = 8;
 // product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of
 // it; beside additions in nearly every clock a product takes 19 clocks, and alone 6.
 constexpr double kOperandSlots = 5;
+// What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264
+// and 288 alone, 271 to 340 in the barriers of clusters, and 615 behind stores of 2 KB, which take as
+// long as a load from L2 (microbench_h200_fixed.json, "stores" and "cluster"). The end of a kernel that
+// has stored is one too: it comes 0.27 to 0.40 us later than without (there, "launch_us").
+constexpr double kFenceClocks = 270;
 // Multiples of these are spread evenly, however many they are: draws of one instruction after the
 // other, and the first draws of several.
 constexpr double kGoldenRatio = 0.6180339887498949;
@@ -38,6 +44,18 @@ constexpr double kSpillBytes = 4.0 * kWarpSize;
 // It takes an issue slot that products need too.
 bool beside_products(const Cost& cost) {
   return cost.role != Role::tensor_async && cost.issues > 0;
+}
+
+std::vector<bool> lines_that_run(const MachineCode& code, const Record& record) {
+  std::vector<bool> runs;
+  for (const MachineBlock& block : code.blocks) {
+    if (block.begin >= record.ops().size() || record.ops()[block.begin].executions == 0) continue;
+    for (const Step& step : block.steps) {
+      if (step.line >= runs.size()) runs.resize(step.line + 1);
+      if (code.costs[step.cost].issues > 0) runs[step.line] = true;
+    }
+  }
+  return runs;
 }
 
 bool is_warp_product(const Cost& cost) {
@@ -53,8 +71,9 @@ class Simulation {
         profile_(profile),
         work_(work),
         recorded_(record, work.grid, work.sms, work.resident),
+        cache_(lines_that_run(code, record), recorded_.instructions() <= kMostInstructions),
         per_op_(traffic_per_execution(code, record, work.l1)),
-        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock),
+        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         synchronization_(profile_, work_, l2_),
         in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
@@ -129,6 +148,15 @@ class Simulation {
     }
     const Step& step = warp.block->steps[warp.step];
     const Cost& cost = code_.costs[step.cost];
+    if (cost.issues > 0) {
+      const double there = cache_.fetch(step.line, warp.line, warp.next);
+      warp.line = step.line;
+      if (there > warp.next) {
+        warp.wait(Wait::issue, there - warp.next);
+        warp.next = there;
+        return;
+      }
+    }
     const double scheduler = scheduler_free_[warp.partition];
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
@@ -185,7 +213,7 @@ class Simulation {
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
     if (beside_products(cost)) delay_products(warp, at);
-    const double slots = cost.issues * work_.clocks_per_issue;
+    const double slots = cost.issues;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += cost.issues;
     instructions_ += 1;
@@ -218,6 +246,8 @@ class Simulation {
     busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;
     busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
     warp.done[warp.step] = result;
+    if (cost.role == Role::device_fence)
+      warp.hold_until(std::max(at, warp.stored) + kFenceClocks, Wait::global);
     warp.next = warp.free;
     warp.ready = false;
     if (step.acts) act(warp, step, cost, at);
@@ -250,7 +280,9 @@ class Simulation {
         break;
       }
       case Role::global_write:
-        move_sectors(per_op_[step.op].sectors * step.share, at);
+        warp.stored = profile_.l2_latency +
+                      l2_.store(per_op_[step.op].sectors * step.share * kSectorBytes, at);
+        stored_ = std::max(stored_, warp.stored);
         break;
       case Role::async_copy:
         warp.copies.add(move_sectors(per_op_[step.op].sectors * step.share, at) +
@@ -271,7 +303,8 @@ class Simulation {
         warp.products.commit();
         break;
       case Role::traced:
-        for (const AsyncEvent& event : warp.events()) synchronization_.happen(warp, event, at);
+        for (const AsyncEvent& event : warp.events())
+          synchronization_.happen(warp, event, at, step.is_machine);
         break;
       case Role::bulk_commit:
         warp.bulk_reads.commit();
@@ -318,6 +351,11 @@ class Simulation {
     SmTime time;
     time.share = all > 0 ? (recorded_.kept(begun_) - left) / all : 1;
     time.clocks = now / std::max(time.share, 1e-9);
+    // What DRAM has to take the launch waits for as a whole.
+    const double stored = std::max(stored_, synchronization_.stored());
+    const bool known = left == 0 && work_.loads_from_dram == 0;
+    if (stored > 0)
+      time.end_clocks = kFenceClocks + (known ? std::max(stored - now, 0.0) : profile_.l2_latency);
     time.warps = static_cast<double>(warps_begun_);
     time.instructions = static_cast<double>(instructions_);
     time.busy = busy_;
@@ -333,6 +371,7 @@ class Simulation {
   const DeviceProfile& profile_;
   SmWork work_;
   RecordedWork recorded_;
+  InstructionCache cache_;
   std::vector<OpTraffic> per_op_;  // by instruction
   std::vector<double> draws_;
   L2Link l2_;
@@ -350,6 +389,7 @@ class Simulation {
   std::array<ProductQueue, kPartitions> products_;
   SharedMemory memory_;
   double end_ = 0;
+  double stored_ = 0;  // when L2 has all that threads stored
   double issues_ = 0;
   std::uint64_t instructions_ = 0;
   std::array<double, kUnitCount> busy_{};

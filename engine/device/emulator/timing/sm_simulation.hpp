@@ -34,6 +34,7 @@ struct SmWork {
   double l2_bytes_per_clock = 0;
   double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
+  double store_cost = 1;               // of a byte that is stored, in bytes that are loaded
   double spilled_words = 0;  // a thread, stores and loads, where the machine code is not known
   L1Reuse l1 = {};
   // Clocks that DRAM takes longer than L2; its share of what no CTA of the SM has read before; and how
@@ -42,11 +43,11 @@ struct SmWork {
   double loads_from_dram = 0;
   double copies_dram_clocks = 0;
   bool spills_leave_l1 = false;  // they are more than it holds
-  double clocks_per_issue = 1;   // more than 1 where instructions come too slowly
 };
 
 struct SmTime {
   double clocks = 0;
+  double end_clocks = 0;    // from the last warp's end until what the launch has stored is seen
   double warps = 0;         // simulated, for averages
   double instructions = 0;  // issued in the part that was simulated
   double share = 1;         // of the work that was simulated; clocks are for the whole

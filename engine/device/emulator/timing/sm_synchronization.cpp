@@ -52,17 +52,18 @@ void SmSynchronization::wait_for_cluster(SimulatedWarp& warp) {
 
 void SmSynchronization::end_cluster_round(Block& block, double at) {
   block.cluster_rounds += 1;
-  block.cluster_open = at + kPeerClocks;
+  block.cluster_open = at + kClusterBarrierClocks;
   for (SimulatedWarp* const warp : block.cluster.waiting)
     warp->hold_until(block.cluster_open, Wait::barrier);
   block.cluster.waiting.clear();
   block.cluster.arrived = 0;
 }
 
-void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, double at) {
+void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, double at,
+                               bool coded) {
   switch (event.kind) {
     case AsyncEvent::Kind::wait:
-      pass(warp, event.phase);
+      pass(warp, event.phase, coded);
       break;
     case AsyncEvent::Kind::arrive:
       signal(warp, event.phase, at + profile_.shared_latency);
@@ -77,9 +78,10 @@ void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, dou
       signal(warp, event.phase, l2_.move(event.bytes, at) + kPeerClocks);
       break;
     case AsyncEvent::Kind::store: {
-      const double gone = l2_.move(event.bytes, at) + profile_.shared_latency;
-      warp.bulk_reads.add(gone);
-      warp.bulk_writes.add(gone + profile_.l2_latency + work_.copies_dram_clocks);
+      const double done = l2_.store(event.bytes, at) + kBulkStoreClocks;
+      warp.bulk_reads.add(done);
+      warp.bulk_writes.add(done);
+      stored_ = std::max(stored_, done);
       break;
     }
     case AsyncEvent::Kind::barrier:
@@ -87,10 +89,10 @@ void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, dou
   }
 }
 
-void SmSynchronization::pass(SimulatedWarp& warp, std::uint32_t number) {
+void SmSynchronization::pass(SimulatedWarp& warp, std::uint32_t number, bool coded) {
   SimulatedPhases& phases = blocks_[warp.slot].phases;
   if (phases.complete(number)) {
-    resume(warp, phases, number);
+    if (!coded || phases[number].done > warp.free) resume(warp, phases, number);
     return;
   }
   phases[number].waiting.push_back(&warp);
@@ -126,8 +128,9 @@ void SmSynchronization::let_go(SimulatedPhases& phases, std::uint32_t number) {
 }
 
 double SmSynchronization::load_bytes(double bytes, double receivers, double at) {
-  return l2_.move_to_all(bytes, receivers, work_.bulk_gain, at) + profile_.l2_latency +
-         work_.copies_dram_clocks + kBulkClocks;
+  if (first_copy_ < 0) first_copy_ = at + kFirstCopyClocks;
+  return l2_.move_to_all(bytes, receivers, work_.bulk_gain, at) + std::max(first_copy_ - at, 0.0) +
+         profile_.l2_latency + work_.copies_dram_clocks + kBulkClocks;
 }
 
 bool SmSynchronization::leave(const SimulatedWarp& warp) {

@@ -34,9 +34,12 @@ class SmSynchronization {
   void arrive_at_cluster(SimulatedWarp& warp, double at);
   void wait_for_cluster(SimulatedWarp& warp);
   // What an instruction does to mbarriers, and bulk copies.
-  void happen(SimulatedWarp& warp, const AsyncEvent& event, double at);
+  // `coded`: machine code, of which something else waits for the answer of a test.
+  void happen(SimulatedWarp& warp, const AsyncEvent& event, double at, bool coded);
   // The warp has ended. True if it was the last of its CTA.
   bool leave(const SimulatedWarp& warp);
+  // When all that bulk copies have stored is in L2.
+  double stored() const { return stored_; }
   // Barriers that nobody completes, because that part of a trace was not kept. False: none.
   bool release_stuck(double at);
 
@@ -58,7 +61,7 @@ class SmSynchronization {
 
   void release(Barrier& barrier, double at) const;
   void end_cluster_round(Block& block, double at);
-  void pass(SimulatedWarp& warp, std::uint32_t number);
+  void pass(SimulatedWarp& warp, std::uint32_t number, bool coded);
   void resume(SimulatedWarp& warp, SimulatedPhases& phases, std::uint32_t number);
   void signal(const SimulatedWarp& warp, std::uint32_t number, double at);
   void let_go(SimulatedPhases& phases, std::uint32_t number);
@@ -68,6 +71,9 @@ class SmSynchronization {
   const SmWork& work_;
   L2Link& l2_;
   std::vector<Block> blocks_;  // by slot
+  double stored_ = 0;
+  double first_copy_ =
+      -1;  // from when the first bulk copy is under way; below zero: there was none
 };
 
 }  // namespace fa_tune::emulator

@@ -32,7 +32,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -49,11 +48,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A loop that the instruction cache does not hold is fetched again each time round, an instruction
-// in two clocks (microbenchmark: straight code of 64 KB and more).
-constexpr double kInstructionBytes = 16;
-constexpr double kInstructionCacheBytes = 40 * 1024;
-constexpr double kFetchClocks = 2;
+// A grid of clusters of two CTAs starts later than one without: on an H200 0.04 us for 66 CTAs, 0.11 for
+// 132 (microbench_h200_fixed.json, "launch_us").
+constexpr double kClusterLaunchUs = 0.055;
 // How often an SM is simulated again with what others leave it, which is then half as far off.
 constexpr int kPoolRounds = 4;
 // A unit that works for this share of the time is said to bound it.
@@ -65,65 +62,6 @@ constexpr double kMostlyMachine = 0.9;
 // Three decimals of a microsecond are a nanosecond: more would feign a precision that no model has.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 double share_of(double part, double whole) { return std::min(part / std::max(whole, 1.0), 1.0); }
-
-// Machine instructions of the innermost loop around each instruction; 0 where there is none.
-std::vector<double> innermost_loops(const Program& program, const MachineCode& code) {
-  std::vector<double> before(code.issues.size() + 1, 0);
-  for (std::size_t i = 0; i < code.issues.size(); ++i) before[i + 1] = before[i] + code.issues[i];
-  struct Loop {
-    double size;
-    std::size_t begin, end;
-  };
-  std::vector<Loop> loops;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    if (op.kind == Kind::branch && op.target <= i)
-      loops.push_back({before[i + 1] - before[op.target], op.target, i + 1});
-  }
-  std::ranges::stable_sort(loops, {}, &Loop::size);
-  // The shortest first: each instruction is given its loop once, however many loops have it.
-  // `onward` leads from an instruction that has one towards the next that has none.
-  std::vector<std::size_t> onward(code.issues.size() + 1);
-  std::iota(onward.begin(), onward.end(), std::size_t{0});
-  const auto next_without = [&onward](std::size_t i) {
-    while (onward[i] != i) i = onward[i] = onward[onward[i]];
-    return i;
-  };
-  std::vector<double> sizes(code.issues.size(), 0);
-  for (const Loop& loop : loops)
-    for (std::size_t i = next_without(loop.begin); i < loop.end; i = next_without(i)) {
-      sizes[i] = loop.size;
-      onward[i] = i + 1;
-    }
-  return sizes;
-}
-
-// What is done in loops. Only the innermost one counts: what stands around it is fetched once each
-// time that loop is left.
-struct Loops {
-  double bytes = 0;     // of machine code, of the loop in which most is done
-  double too_long = 0;  // share of all, done in loops that the instruction cache does not hold
-};
-
-Loops loops_of(const Program& program, const MachineCode& code, const Record& record) {
-  const std::vector<double> sizes = innermost_loops(program, code);
-  std::map<double, double> done;  // machine instructions, by their loop's bytes
-  double all = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double ran = real(record.ops()[i].executions) * code.issues[i];
-    all += ran;
-    if (sizes[i] > 0) done[kInstructionBytes * sizes[i]] += ran;
-  }
-  Loops loops;
-  double most = 0;
-  for (const auto& [bytes, ran] : done) {
-    if (bytes > kInstructionCacheBytes) loops.too_long += share_of(ran, all);
-    if (ran < most) continue;
-    most = ran;
-    loops.bytes = bytes;
-  }
-  return loops;
-}
 
 // An SM whose data DRAM has, and the rate that it is left with. SMs wait at different times, and what
 // one leaves of DRAM's rate the others have: up to `most` bytes a clock.
@@ -213,6 +151,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   work.resident = resident;
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
   work.bulk_gain = bulk_gain(profile, traffic, busy_sms);
+  work.store_cost = store_cost(profile, traffic, busy_sms);
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   // Where the machine code is known, its spills are among the instructions.
   if (code.machine_share < kMostlyMachine)
@@ -231,15 +170,13 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double spilled =
       held.blocks_per_sm * real(launch.block.count()) * resources.spill_store_bytes;
   work.spills_leave_l1 = spilled > in_l1;
-  const Loops loops = loops_of(program, code, record);
-  work.clocks_per_issue = 1 + loops.too_long * (kFetchClocks - 1);
   const SmTime sm = missed > 0
                         ? simulate_among_others(code, record, profile, work,
                                                 l2_bytes_per_clock(profile, traffic, busy_sms))
                         : simulate_sm(code, record, profile, work);
 
   const double us_per_clock = kModelBias / profile.clock_mhz;
-  const double sm_us = sm.clocks * us_per_clock;
+  const double sm_us = (sm.clocks + sm.end_clocks) * us_per_clock;
   const double whole = us_per_clock / std::max(sm.share, 1e-9);  // of a clock that was simulated
   std::vector<Part> units;
   for (std::size_t i = 0; i < kUnitCount; ++i) {
@@ -278,8 +215,9 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
       at_full_clock_us * profile.clock_mhz;
   const double loss = profile.clock_loss_at_full_tensor * std::min(tensor_flop / could, 1.0);
   const double running_us = std::max(sm_us / (1 - loss), memory_us);
-  prediction.us = profile.launch_us + running_us;
-  if (running_us < profile.launch_us) {
+  const double launch_us = profile.launch_us + (launch.cluster.count() > 1 ? kClusterLaunchUs : 0);
+  prediction.us = launch_us + running_us;
+  if (running_us < launch_us) {
     prediction.bound_by = "launch";
   } else if (longest(units).us >= kBusy * running_us) {
     prediction.bound_by = longest(units).name;
@@ -289,7 +227,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const Json detail = {
       {"us", rounded(prediction.us)},
       {"bound_by", prediction.bound_by},
-      {"launch_us", profile.launch_us},
+      {"launch_us", rounded(launch_us)},
       {"occupancy",
        {{"blocks_per_sm", held.blocks_per_sm},
         {"warps_per_sm", held.warps_per_sm},
@@ -298,7 +236,6 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
       {"units_us", parts_json(units)},
       {"atomics_us", rounded(atomics)},
       {"waits_of_a_warp_us", parts_json(waits)},
-      {"loop_bytes", loops.bytes},
       {"simulated_share", rounded(sm.share)},
       {"machine_code_share", rounded(code.machine_share)},
       {"machine_code_unmatched", code.unmatched},

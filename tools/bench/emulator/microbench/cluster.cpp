@@ -25,6 +25,9 @@ std::string cluster_source(const std::string& rounds) {
   const auto barrier = [] {{
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
   }};
+  const auto relaxed = [] {{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  }};
   const auto tell = [&] {{
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(peer) : "memory");
   }};
@@ -57,7 +60,11 @@ Json measure_cluster(Lab& lab) {
   Json result = {{"arrivals_there_and_back",
                   clocks("__syncwarp(); if (lane == 0) { if (rank == 1) wait(i & 1); tell(); "
                          "if (rank == 0) wait(i & 1); }")},
-                 {"barrier", clocks("barrier();")}};
+                 {"barrier", clocks("barrier();")},
+                 {"barrier_relaxed", clocks("relaxed();")}};
+  pair.threads = 384;
+  result["barrier_of_12_warps"] = clocks("barrier();");
+  result["barrier_of_12_warps_relaxed"] = clocks("relaxed();");
   fmt::print("two blocks of a cluster, clocks: {}\n", result.dump());
   return result;
 }

@@ -57,21 +57,7 @@ Json measure_instructions(Lab& lab) {
     barrier[std::to_string(warps)] =
         rounded(lab.clocks(barrier_source(), {1, warps * 32, 0, 1024}) / 1024);
   fmt::print("bar.sync, clocks with so many warps: {}\n", barrier.dump());
-  // Straight code that runs once a launch: what it costs to fetch instructions.
-  Json straight = Json::object();
-  for (const int length : {512, 1024, 1536, 2048, 2560, 3072, 4096, 8192}) {
-    const std::string source = chain_source(instructions().front(), 8, length / 8);
-    const double once = lab.clocks(source, {1, 128, 0, 1});
-    const double twice = lab.clocks(source, {1, 128, 0, 2});
-    straight[std::to_string(length)] = {{"first", rounded(once / length)},
-                                        {"second", rounded((twice - once) / length)}};
-  }
-  fmt::print("fma in straight code, clocks each in the first and second round: {}\n",
-             straight.dump());
-  return {{"instructions", rows},
-          {"barrier", barrier},
-          {"straight_code", straight},
-          {"clock_mhz", rounded(lab.clock_mhz())}};
+  return {{"instructions", rows}, {"barrier", barrier}, {"clock_mhz", rounded(lab.clock_mhz())}};
 }
 
 Json measure_memory(Lab& lab, int sms) {
@@ -124,6 +110,22 @@ Json measure_memory(Lab& lab, int sms) {
 
 Json measure_launches(Lab& lab, int sms) {
   Json result = Json::object();
+  // What the end of a kernel waits for, and the start of clusters.
+  Json ends = Json::object();
+  for (const std::uint32_t blocks :
+       {1U, static_cast<std::uint32_t>(sms) / 2, static_cast<std::uint32_t>(sms)}) {
+    const auto us = [&](const std::string& source, std::uint32_t cluster) {
+      Lab::Shape shape = {.blocks = blocks, .threads = 384};
+      shape.cluster = cluster;
+      return rounded(lab.microseconds(source, shape));
+    };
+    ends[std::to_string(blocks)] = {{"empty", us(empty_source(), 1)},
+                                    {"stores_16_bytes_a_thread", us(storing_source(), 1)}};
+    if (blocks % 2 == 0)
+      ends[std::to_string(blocks)]["empty_in_clusters_of_2"] = us(empty_source(), 2);
+  }
+  result["384_threads_by_blocks"] = ends;
+  fmt::print("kernels of 384 threads, us by blocks: {}\n", ends.dump());
   const auto all = static_cast<std::uint32_t>(sms);
   for (const std::uint32_t threads : {32U, 128U, 256U, 1024U}) {
     for (const std::uint32_t shared : {0U, 40U * 1024}) {

@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, operands, warpgroup, issue_slots, cluster, copies, memory, l1_loads, atomics, launch_us; all
-// of them if none is named.
+// PART: sm, code, operands, warpgroup, issue_slots, cluster, copies, stores, memory, l1_loads, atomics,
+// launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,9 +29,9 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kParts = {
-    "sm",     "operands", "warpgroup", "issue_slots", "cluster",
-    "copies", "memory",   "l1_loads",  "atomics",     "launch_us"};
+constexpr std::array<std::string_view, 12> kParts = {
+    "sm",     "code",   "operands", "warpgroup", "issue_slots", "cluster",
+    "copies", "stores", "memory",   "l1_loads",  "atomics",     "launch_us"};
 
 }  // namespace
 
@@ -58,12 +58,14 @@ int main(int argc, char** argv) {
       if (wanted.empty() || std::ranges::find(wanted, part) != wanted.end()) result[part] = how();
     };
     measure("sm", [&] { return measure_instructions(lab); });
+    measure("code", [&] { return measure_code(lab); });
     measure("operands", [&] { return measure_operands(lab); });
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });
       measure("cluster", [&] { return measure_cluster(lab); });
       measure("copies", [&] { return measure_copies(lab, info.sms); });
+      measure("stores", [&] { return measure_stores(lab, info.sms); });
     }
     measure("memory", [&] { return measure_memory(lab, info.sms); });
     measure("l1_loads", [&] { return measure_l1_loads(lab); });

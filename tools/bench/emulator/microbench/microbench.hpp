@@ -41,6 +41,7 @@ std::string chase_source();
 std::string stream_source();
 std::string async_source(int copies, int pitch);
 std::string empty_source();
+std::string storing_source();
 
 // Runs experiments on one device.
 class Lab {
@@ -91,6 +92,10 @@ Json measure_issue_slots(Lab& lab);
 Json measure_operands(Lab& lab);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.
 Json measure_cluster(Lab& lab);
+// Code that an SM's instruction cache holds, and code that it does not.
+Json measure_code(Lab& lab);
+// Stores of bulk copies and of threads, and fences behind them. sm_90 and newer.
+Json measure_stores(Lab& lab, int sms);
 // Bulk copies of data that several blocks read. sm_90 and newer.
 Json measure_copies(Lab& lab, int sms);
 Json measure_memory(Lab& lab, int sms);

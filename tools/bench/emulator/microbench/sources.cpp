@@ -258,4 +258,12 @@ std::string empty_source() {
   return "extern \"C\" __global__ void bench(unsigned long long*, unsigned*, int) {}\n";
 }
 
+std::string storing_source() {
+  return R"(extern "C" __global__ void bench(unsigned long long*, unsigned* data, int count) {
+  __stcg(reinterpret_cast<uint4*>(data) + 64 + blockIdx.x * blockDim.x + threadIdx.x,
+         make_uint4(count, 1, 2, 3));
+}
+)";
+}
+
 }  // namespace fa_tune::bench

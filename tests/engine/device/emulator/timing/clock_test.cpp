@@ -304,31 +304,21 @@ TEST_CASE("the detail and the table say what was found") {
   CHECK(counters_report("nonsense").empty());
 }
 
-TEST_CASE("the instruction cache is for the innermost loop, not for what stands around it") {
-  // A loop of 64 KB that runs twice. Inside it a short loop runs `short_rounds` times, if any.
-  const auto run = [](int short_rounds) {
-    constexpr int kEach = 80;
-    std::string each;
-    for (int i = 0; i < kEach; ++i)
-      each += "fma.rn.f32 %f" + std::to_string(10 + i % 8) + ", %f1, %f2, %f3;\n";
-    const std::string inner = "mov.u32 %r2, 0;\nINNER:\n" + each +
-                              "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, " +
-                              std::to_string(short_rounds) + "; @%p1 bra INNER;\n";
-    const Ran ran("mov.u32 %r1, 0;\nOUTER:\n" + repeated(each, 4000 / kEach) +
-                      (short_rounds > 0 ? inner : "") +
-                      "add.s32 %r1, %r1, 1; setp.lt.s32 %p2, %r1, 2;\n@%p2 bra OUTER;",
-                  32);
-    const Prediction prediction = ran.time(test::small_profile());
-    const auto detail = nlohmann::json::parse(prediction.detail_json);
-    return std::pair(detail["loop_bytes"].get<double>(),
-                     (prediction.us - test::small_profile().launch_us) /
-                         static_cast<double>(ran.record.totals.warp_instructions));
+TEST_CASE("code that the instruction cache does not hold takes its time, if it is executed") {
+  // Clocks an instruction, of straight code that runs once.
+  const auto each = [](int length, const std::string& before = "") {
+    std::string body = before;
+    for (int i = 0; i < length; ++i)
+      body += "fma.rn.f32 %f" + std::to_string(10 + i % 8) + ", %f1, %f2, %f3;\n";
+    return Ran(body + "A: bar.sync 0;", 32).clocks(test::small_profile()) / length;
   };
-  const auto [long_bytes, long_us] = run(0);
-  const auto [short_bytes, short_us] = run(500);
-  CHECK(long_bytes > 60'000);
-  CHECK(short_bytes < 2'000);
-  CHECK(short_us < 0.7 * long_us);
+  const double held = each(1900);
+  CHECK(held == doctest::Approx(1).epsilon(0.05));
+  CHECK(each(2800) == doctest::Approx(2).epsilon(0.05));
+  CHECK(each(2200) > 1.2);
+  CHECK(each(2200) < 1.8);
+  // What is jumped over needs no room.
+  CHECK(2800 * each(2800, "bra A;\n") < 100);
 }
 
 TEST_CASE("lanes that part are simulated one way after the other") {

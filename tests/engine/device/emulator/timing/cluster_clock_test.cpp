@@ -51,16 +51,16 @@ double barrier_waits(const SmTime& time) {
 
 TEST_CASE("a warp waits at a cluster's barrier for those of its own CTA") {
   const SmTime time = time_of({work(300) + kArrive + kWait, kArrive + kWait});
-  CHECK(time.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  CHECK(time.clocks == doctest::Approx(300 * 4 + kClusterBarrierClocks).epsilon(0.05));
   // The second warp all the time, the first until the cluster's others are told.
-  CHECK(barrier_waits(time) == doctest::Approx(300 * 4 + 2 * kPeerClocks).epsilon(0.05));
+  CHECK(barrier_waits(time) == doctest::Approx(300 * 4 + 2 * kClusterBarrierClocks).epsilon(0.05));
 }
 
 TEST_CASE("what lies between arriving at a cluster's barrier and waiting there is not waiting") {
   const SmTime apart = time_of({work(300) + kArrive + kWait, kArrive + work(300) + kWait});
   const SmTime after = time_of({work(300) + kArrive + kWait, kArrive + kWait + work(300)});
-  CHECK(apart.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
-  CHECK(after.clocks == doctest::Approx(2 * 300 * 4 + kPeerClocks).epsilon(0.05));
+  CHECK(apart.clocks == doctest::Approx(300 * 4 + kClusterBarrierClocks).epsilon(0.05));
+  CHECK(after.clocks == doctest::Approx(2 * 300 * 4 + kClusterBarrierClocks).epsilon(0.05));
   // Who comes when the barrier is open goes on.
   const SmTime late = time_of({kArrive + kWait, kArrive + work(300) + kWait});
   CHECK(late.clocks == doctest::Approx(300 * 4).epsilon(0.05));
@@ -69,14 +69,14 @@ TEST_CASE("what lies between arriving at a cluster's barrier and waiting there i
 TEST_CASE("each round of a cluster's barrier is waited for") {
   const std::string round = kArrive + kWait;
   const SmTime time = time_of({round + work(300) + round, round + round + work(300)});
-  CHECK(time.clocks == doctest::Approx(2 * 300 * 4 + 2 * kPeerClocks).epsilon(0.05));
+  CHECK(time.clocks == doctest::Approx(2 * 300 * 4 + 2 * kClusterBarrierClocks).epsilon(0.05));
 }
 
 TEST_CASE("a warp that has ended is not waited for at a cluster's barrier") {
   const SmTime ended = time_of({work(300) + kArrive + kWait, ""});
-  CHECK(ended.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  CHECK(ended.clocks == doctest::Approx(300 * 4 + kClusterBarrierClocks).epsilon(0.05));
   const SmTime left = time_of({work(300), kArrive + kWait});
-  CHECK(left.clocks == doctest::Approx(300 * 4 + kPeerClocks).epsilon(0.05));
+  CHECK(left.clocks == doctest::Approx(300 * 4 + kClusterBarrierClocks).epsilon(0.05));
   // The second goes on when the first has ended, not when the third has come.
   const SmTime three =
       time_of({work(300), kArrive + kWait + work(300), kArrive + work(900) + kWait});

@@ -44,4 +44,17 @@ TEST_CASE("L2 link: what several CTAs get comes from L2 once, and through the po
   CHECK(faster.busy() == 20);
 }
 
+TEST_CASE("L2 link: stores have a port of their own, and cost L2 more than loads") {
+  // 3,200 bytes: 100 clocks through the port, and of a share of 1,000 bytes a clock next to nothing.
+  L2Link wide(1000, 0);
+  CHECK(wide.store(3200, 0) == 100);
+  CHECK(wide.store(3200, 0) == 200);
+  CHECK(wide.move_to_all(3200, 1, 1, 0) < 20);
+  L2Link narrow(10, 0);
+  CHECK(narrow.store(100, 0) == doctest::Approx(10 * L2Link::kStoreCost));
+  CHECK(narrow.move(100, 0) == doctest::Approx(10 * L2Link::kStoreCost + 10));
+  CHECK(narrow.busy() == 20);
+  CHECK(L2Link(0, 0).store(100, 7) == 7);
+}
+
 }  // namespace fa_tune::test

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/emulator/timing/op_traffic.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
 
@@ -156,6 +157,49 @@ TEST_CASE("an asynchronous copy asks for a line anew for each line of shared mem
   // To eight, which takes as long as to two.
   check(128, 32, "shl.b32 %r4, %r1, 4; shl.b32 %r3, %r1, 7;");
   check(4, 4, "shl.b32 %r4, %r1, 4; mov.u32 %r3, %r4; setp.lt.u32 %p1, %r1, 8; @!%p1 exit;");
+}
+
+TEST_CASE("a kernel ends when all can see what it has stored") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const auto time = [&](const std::string& body) {
+    const MemoryRun run("ld.param.u64 %rd1, [out];\n" + body, 32);
+    return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile,
+                       {});
+  };
+  const std::string store = "st.global.f32 [%rd1], %f1;\n";
+  const std::string work = many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", 500);
+  CHECK(time(work).end_clocks == 0);
+  const SmTime last = time(work + store);
+  const SmTime first = time(store + work);
+  // L2 has it after its latency; then comes what a fence takes.
+  CHECK(first.end_clocks > 200);
+  CHECK(last.end_clocks == doctest::Approx(first.end_clocks + profile.l2_latency).epsilon(0.05));
+  // Not of a part: neither is simulated again and again.
+  CHECK(last.clocks == doctest::Approx(first.clocks).epsilon(0.02));
+}
+
+TEST_CASE(
+    "a fence waits until the device can see what its warp has stored, one for the CTA does not") {
+  const emulator::DeviceProfile profile = test::small_profile();
+  const auto clocks = [&](const std::string& body) {
+    const MemoryRun run("ld.param.u64 %rd1, [out];\n" + body, 32);
+    return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile, {})
+        .clocks;
+  };
+  const std::string store = "st.global.f32 [%rd1], %f1;\n";
+  const double nothing = clocks("");
+  for (const char* fence : {"membar.gl;\n", "membar.sys;\n", "fence.acq_rel.gpu;\n",
+                            "fence.sc.sys;\n", "fence.acq_rel.cluster;\n"}) {
+    CAPTURE(fence);
+    const double alone = clocks(fence) - nothing;
+    CHECK(alone > 200);
+    CHECK(clocks(store + fence) - nothing ==
+          doctest::Approx(alone + profile.l2_latency).epsilon(0.05));
+  }
+  for (const char* fence : {"membar.cta;\n", "fence.acq_rel.cta;\n"}) {
+    CAPTURE(fence);
+    CHECK(clocks(store + fence) - nothing < 20);
+  }
 }
 
 }  // namespace fa_tune::test

@@ -56,6 +56,11 @@ TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
   CHECK(int{all.depth} == 0);
   CHECK(but_one.kind == SassKind::wgmma_wait);
   CHECK(int{but_one.depth} == 1);
+  // MEMBAR.ALL.CTA, .ALL.GPU, .ALL.SYS and .SC.GPU.
+  CHECK(decode_sass({0x0000000000007992, 0x0005ec0000008000, 0}, 90).kind == SassKind::fence);
+  for (const std::uint64_t scope : {0xa000U, 0xb000U, 0x2000U})
+    CHECK(decode_sass({0x0000000000007992, 0x000fec0000000000 | scope, 0}, 90).kind ==
+          SassKind::device_fence);
   const auto unknown = decode_sass({0x1ff, 0x000fe20000000000, 0}, 90);
   CHECK(std::string(unknown.name) == "");
   CHECK(unknown.kind == SassKind::other);
