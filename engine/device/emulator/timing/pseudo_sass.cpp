@@ -274,4 +274,16 @@ MachineCode make_machine_code(const Program& program, const DeviceProfile& profi
   return code;
 }
 
+std::vector<bool> lines_that_run(const MachineCode& code, const Record& record) {
+  std::vector<bool> runs;
+  for (const MachineBlock& block : code.blocks) {
+    if (block.begin >= record.ops().size() || record.ops()[block.begin].executions == 0) continue;
+    for (const Step& step : block.steps) {
+      if (step.line >= runs.size()) runs.resize(step.line + 1);
+      if (code.costs[step.cost].issues > 0) runs[step.line] = true;
+    }
+  }
+  return runs;
+}
+
 }  // namespace fa_tune::emulator

@@ -131,4 +131,7 @@ struct MachineCode {
 MachineCode make_machine_code(const Program& program, const DeviceProfile& profile,
                               const Record& record);
 
+// By line of the code, whether something of it was executed.
+std::vector<bool> lines_that_run(const MachineCode& code, const Record& record);
+
 }  // namespace fa_tune::emulator

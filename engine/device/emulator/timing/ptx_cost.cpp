@@ -25,7 +25,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-constexpr double kWarp = 32;
 constexpr double kDivisionIssues = 20;
 // From the end of a group's last product until a wait for the group is over. On an H200 a product
 // that is waited for takes 51 to 54 clocks beyond its own (microbench_h200_slots.json), of which some
@@ -38,6 +37,11 @@ struct Form {
   std::string_view type;
   std::string_view whole;
   bool has(std::string_view word) const { return whole.find(word) != std::string_view::npos; }
+  // Of a fence: it is for more than the CTA, and for data themselves.
+  bool is_beyond_cta() const {
+    const bool is_wide = has(".gl") || has(".gpu") || has(".sys") || has(".cluster");
+    return is_wide && !has(".proxy") && !has("mbarrier_init");
+  }
 };
 
 Form form_of(std::string_view opcode) {
@@ -52,12 +56,6 @@ bool is_integer(std::string_view type) {
          type != "bf16x2";
 }
 bool is_wide(std::string_view type) { return type.ends_with("64"); }
-
-// Of a membar or a fence, that it is for more than the CTA and for data itself.
-bool is_beyond_cta(const Form& f) {
-  if (f.has(".proxy") || f.has("mbarrier_init")) return false;
-  return f.has(".gl") || f.has(".gpu") || f.has(".sys") || f.has(".cluster");
-}
 
 class Translator {
  public:
@@ -118,7 +116,7 @@ class Translator {
     return written.size() == 1 && users_[written[0]].size() == 1 && all_users(i, wanted);
   }
 
-  double lanes(double rate) const { return rate > 0 ? kWarp * kPartitions / rate : 0; }
+  double lanes(double rate) const { return rate > 0 ? kWarpSize * kPartitions / rate : 0; }
 
   Cost arithmetic(Unit unit, double rate, double latency) const {
     Cost cost;
@@ -167,7 +165,7 @@ class Translator {
     const DeviceProfile& p = profile_;
     Cost cost;
     cost.unit = Unit::memory;
-    cost.busy = kWarp * 4 / p.shared_bytes_per_clock_sm;
+    cost.busy = kWarpSize * 4 / p.shared_bytes_per_clock_sm;
     cost.role = Role::shared;
     cost.latency = p.shared_latency;
     const bool bulk = f.has("bulk");
@@ -218,7 +216,7 @@ class Translator {
       cost.role = Role::cluster_arrive;
     } else if (f.has("cluster.wait")) {
       cost.role = Role::cluster_wait;
-    } else if (one_of(f.root, {"membar", "fence"}) && is_beyond_cta(f)) {
+    } else if (one_of(f.root, {"membar", "fence"}) && f.is_beyond_cta()) {
       cost.role = Role::device_fence;
     }
     return cost;
@@ -254,8 +252,7 @@ class Translator {
       cost.role = Role::tensor_async;
       const double flop = 2 * size('m') * size('n') * size('k') / kPartitions;
       cost.busy = flop * kPartitions / (profile_.wgmma_f16_flop_per_clock_sm * tensor_speed(f));
-      // Operands in shared memory are read once for the warpgroup: below n = 64 an A from there takes
-      // longer than the product.
+      // Read once for the warpgroup: below n = 64 an A from there takes longer than the product.
       const WgmmaForm& form = program_.wgmma[program_.ops[i].target];
       // A step of k is 32 bytes of each row, whatever the type.
       constexpr double kRowBytes = 32;
@@ -301,7 +298,7 @@ class Translator {
         }
         Cost cost;
         cost.unit = Unit::memory;
-        cost.busy = kWarp * 4 / p.shared_bytes_per_clock_sm;
+        cost.busy = kWarpSize * 4 / p.shared_bytes_per_clock_sm;
         cost.latency = p.shared_latency;
         return cost;
       }

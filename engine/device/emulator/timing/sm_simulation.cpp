@@ -46,18 +46,6 @@ bool beside_products(const Cost& cost) {
   return cost.role != Role::tensor_async && cost.issues > 0;
 }
 
-std::vector<bool> lines_that_run(const MachineCode& code, const Record& record) {
-  std::vector<bool> runs;
-  for (const MachineBlock& block : code.blocks) {
-    if (block.begin >= record.ops().size() || record.ops()[block.begin].executions == 0) continue;
-    for (const Step& step : block.steps) {
-      if (step.line >= runs.size()) runs.resize(step.line + 1);
-      if (code.costs[step.cost].issues > 0) runs[step.line] = true;
-    }
-  }
-  return runs;
-}
-
 bool is_warp_product(const Cost& cost) {
   return cost.unit == Unit::tensor && cost.role != Role::tensor_async;
 }

@@ -20,7 +20,7 @@ enum class Wait : std::uint8_t {
   async,       // asynchronous copies
   barrier,     // other warps
   unit,        // its unit was busy; shared memory's counts as `shared`
-  issue,       // another warp had the scheduler
+  issue,       // another warp had the scheduler, or its code was not there
   count,
 };
 inline constexpr std::size_t kWaitCount = static_cast<std::size_t>(Wait::count);

@@ -48,8 +48,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A grid of clusters of two CTAs starts later than one without: on an H200 0.04 us for 66 CTAs, 0.11 for
-// 132 (microbench_h200_fixed.json, "launch_us").
+// A grid of clusters of two CTAs starts later than one without: on an H200 0.04 us for 66 CTAs, 0.11
+// for 132 (microbench_h200_fixed.json, "launch_us").
 constexpr double kClusterLaunchUs = 0.055;
 // How often an SM is simulated again with what others leave it, which is then half as far off.
 constexpr int kPoolRounds = 4;
