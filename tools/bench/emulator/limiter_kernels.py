@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -110,11 +111,21 @@ def chosen(case, trials):
     return [(trials[0], f"fastest of {len(trials)}"), (trials[-1], f"slowest of {len(trials)}")]
 
 
+def with_younger_genes(space, config):
+    """The config with the first value of each gene that the space has without a condition and it has not: kernels
+    that are older than the gene did that."""
+    with open(space) as file:
+        parameters = re.search(r"^parameters:\n((?: .*\n|\n)*)", file.read(), re.MULTILINE)
+    first = {}
+    for name, value in re.findall(r"^  (\w+): \[([^,\]]+)", parameters.group(1) if parameters else "", re.MULTILINE):
+        first[name] = json.loads(value) if re.fullmatch(r"-?\d+|true|false", value) else value
+    return config | {name: value for name, value in first.items() if name not in config}
+
+
 def with_preset(space, config):
     """Adds a config to a narrowed space, as the one that is tried first."""
     with open(space, "a") as file:
         file.write(f"presets:\n  like: {json.dumps(config)}\n")
-    return space
 
 
 def passed(case, space, seed, tries):
@@ -158,7 +169,9 @@ def make_kernels_like(recorded, out, work, say):
         case = cases[int(kernel["file"].split("-")[0]) - 1]
         if (case.space, case.settings) != (kernel["space"], kernel["settings"]):
             sys.exit(f"{kernel['file']}: expected a kernel of {case.name()} at {case.settings}")
-        space = with_preset(narrowed(case, os.path.join(work, kernel["file"])), kernel["config"])
+        space = narrowed(case, os.path.join(work, kernel["file"]))
+        kernel["config"] = with_younger_genes(space, kernel["config"])
+        with_preset(space, kernel["config"])
         trials, db = passed(case, space, 1, 1)
         if [trial["config"] for trial in trials] != [kernel["config"]]:
             sys.exit(f"{kernel['file']}: its config is not to be had any more")
