@@ -11,7 +11,7 @@ cat >cases.py <<'E2'
 import json, os, sys
 
 sys.path[:0] = [os.path.join(sys.argv[1], folder) for folder in ("emulator", "lib")]
-from limiter_kernels import CASES, chosen, narrowed, run, with_preset
+from limiter_kernels import CASES, chosen, narrowed, run, with_preset, with_younger_genes
 
 assert sum(case.kernels for case in CASES) == 30
 for number, case in enumerate(CASES):
@@ -22,6 +22,11 @@ for number, case in enumerate(CASES):
         config = json.loads(line)
         assert config.get("template", case.template) == case.template, (case.name(), config)
         assert case.space != "decode" or config["SPLITS"] == 1, config
+    # A config that is older than a gene gets the gene's first value, and keeps its own.
+    if case.space == "h100_mma":
+        older = {name: value for name, value in config.items() if name != "SCHEDULE"}
+        assert with_younger_genes(space, older) == {**older, "SCHEDULE": "by_rows"}, older
+    assert with_younger_genes(space, config) == config, config
     # A recorded config comes back as a preset.
     run("space", "sample", with_preset(space, config), *settings, "-n", "1")
 families = {case.family for case in CASES}

@@ -126,6 +126,7 @@ def with_preset(space, config):
     """Adds a config to a narrowed space, as the one that is tried first."""
     with open(space, "a") as file:
         file.write(f"presets:\n  like: {json.dumps(config)}\n")
+    return space
 
 
 def passed(case, space, seed, tries):
@@ -171,8 +172,7 @@ def make_kernels_like(recorded, out, work, say):
             sys.exit(f"{kernel['file']}: expected a kernel of {case.name()} at {case.settings}")
         space = narrowed(case, os.path.join(work, kernel["file"]))
         kernel["config"] = with_younger_genes(space, kernel["config"])
-        with_preset(space, kernel["config"])
-        trials, db = passed(case, space, 1, 1)
+        trials, db = passed(case, with_preset(space, kernel["config"]), 1, 1)
         if [trial["config"] for trial in trials] != [kernel["config"]]:
             sys.exit(f"{kernel['file']}: its config is not to be had any more")
         run("export", str(trials[0]["trial"]), "--db", db, "--out", os.path.join(out, kernel["file"]))
