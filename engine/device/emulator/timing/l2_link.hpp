@@ -44,9 +44,9 @@ class L2Link {
   double store(double bytes, double at) {
     if (share_ <= 0) return at;
     stores_free_ = std::max(stores_free_, at) + bytes / kStoredBytesPerClock;
-    const double gone = std::max(take_share(bytes / share_, at), stores_free_);
-    shared_free_ += (store_cost_ - 1) * bytes / share_;
-    return std::max(shared_free_, gone);
+    busy_ += bytes / share_;
+    shared_free_ = std::max(shared_free_, at) + store_cost_ * bytes / share_;
+    return std::max(shared_free_, stores_free_);
   }
   double busy() const { return busy_; }  // clocks of the SM's share
 

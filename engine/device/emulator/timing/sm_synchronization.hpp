@@ -72,8 +72,8 @@ class SmSynchronization {
   L2Link& l2_;
   std::vector<Block> blocks_;  // by slot
   double stored_ = 0;
-  double first_copy_ =
-      -1;  // from when the first bulk copy is under way; below zero: there was none
+  // From when the first bulk copy is under way; below zero: there was none.
+  double first_copy_ = -1;
 };
 
 }  // namespace fa_tune::emulator

@@ -17,15 +17,16 @@
 //    of DRAM's rate others have; atomic operations on few lines wait for each other in L2
 //    (atomic_contention.cpp). A kernel is timed over and over on the same data; what fits in L2 stays
 //    there.
-// 5. The launch is added: an empty kernel's time.
+// 5. The launch is added: an empty kernel's time, and what clusters take to start. Its end comes when
+//    all can see what it has stored.
 // How far off that may be is said by prediction_interval.cpp, and what it does not cover by
 // not_modelled.cpp.
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
 // those in other files here were set by hand on variants measured on an H100 and an H200: never on
 // those that tools/bench/results/clock reports as test, and on those of a blind seed only after they
-// had been predicted. What is not seen: conflicts of register banks beyond product_queue.hpp, misses
-// of the instruction cache beyond the simple rule below, partitions of L2.
+// had been predicted. What is not seen: conflicts of register banks beyond product_queue.hpp, the caches
+// behind that of instructions (instruction_cache.hpp), partitions of L2.
 
 #include "engine/device/emulator/timing/timing_model.hpp"
 

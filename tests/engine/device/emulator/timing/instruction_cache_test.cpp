@@ -10,7 +10,7 @@ using emulator::InstructionCache;
 
 namespace {
 
-// The clocks that straight code of so many lines waits for, if nothing else takes time.
+// How long straight code of `lines` lines waits for its instructions, in clocks.
 double waits_of(std::uint32_t lines, bool whole) {
   InstructionCache cache(std::vector<bool>(lines, true), whole);
   double waited = 0;

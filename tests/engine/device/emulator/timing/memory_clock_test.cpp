@@ -174,7 +174,7 @@ TEST_CASE("a kernel ends when all can see what it has stored") {
   // L2 has it after its latency; then comes what a fence takes.
   CHECK(first.end_clocks > 200);
   CHECK(last.end_clocks == doctest::Approx(first.end_clocks + profile.l2_latency).epsilon(0.05));
-  // Not of a part: neither is simulated again and again.
+  // Until their last warp ends both take the same.
   CHECK(last.clocks == doctest::Approx(first.clocks).epsilon(0.02));
 }
 
