@@ -293,6 +293,18 @@ void count_shared(Record& record, std::uint32_t mask, std::uint32_t bytes,
   record.count_wide(wide);
 }
 
+// Of sorted `sectors`, one for each lane, those that lanes do not fill. Lanes that write the same
+// bytes count as if they wrote others.
+std::uint64_t in_part(std::span<const std::uint64_t> sectors, std::uint32_t bytes) {
+  std::uint64_t parts = 0;
+  for (std::size_t i = 0; i < sectors.size();) {
+    const std::size_t first = i;
+    while (i < sectors.size() && sectors[i] == sectors[first]) ++i;
+    parts += (i - first) * bytes < kSectorBytes ? 1 : 0;
+  }
+  return parts;
+}
+
 }  // namespace
 
 void count_access(Record& record, std::uint32_t mask, const Access& access,
@@ -322,6 +334,8 @@ void count_access(Record& record, std::uint32_t mask, const Access& access,
         if ((mask >> lane & 1U) != 0) sectors[count++] = within[lane] / 32;
       }
       std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));
+      if (access.write)
+        counters.global_sectors_in_part += in_part(std::span(sectors).first(count), access.bytes);
       const auto distinct = static_cast<std::uint64_t>(
           std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) -
           sectors.begin());

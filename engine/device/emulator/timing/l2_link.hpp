@@ -15,18 +15,25 @@ namespace fa_tune::emulator {
 //
 // Stores have a port of their own, and cost L2 more. On an H200 (microbench_h200_fixed.json, "stores")
 // one SM stores 32 bytes a clock, by bulk copies or by threads, and each of 132 at a time 18, where it
-// could load 34.
+// could load 34. A sector that a store does not fill takes twice as long as one that it does; and a
+// thread's store is issued while 8 to 27 KB are waiting ("sectors" there). DRAM gets it later: nobody
+// waits for that but loads, which have what it leaves.
 class L2Link {
  public:
   // Of which bulk copies have the part later. With twice as many 740 kernels rank the same.
   static constexpr double kSavedClocks = 2000;
   static constexpr double kStoredBytesPerClock = 32;
   static constexpr double kStoreCost = 1.9;  // of L2, beside a byte that is loaded
+  static constexpr double kWaitingStoreBytes = 16 * 1024;
 
   // Rates in bytes a clock: the SM's share of what L2 gives, and what its port takes; 0: any.
-  // A share of 0: transfers take no time. `store_cost`: what a byte that is stored takes of the share.
-  L2Link(double share, double port, double store_cost = kStoreCost)
-      : share_(share), port_(port), store_cost_(store_cost) {}
+  // A share of 0: transfers take no time. `store_cost`: what a byte that is stored takes of the share;
+  // `stores`: how many L2 takes of the SM; 0: any.
+  L2Link(double share, double port, double store_cost = kStoreCost, double stores = 0)
+      : share_(share),
+        port_(port),
+        store_cost_(store_cost),
+        stores_(stores > 0 ? std::min(stores, kStoredBytesPerClock) : kStoredBytesPerClock) {}
 
   // When `bytes` that set out at `at` have gone through.
   double move(double bytes, double at) {
@@ -40,14 +47,15 @@ class L2Link {
     if (port_ > 0) port_free_ = std::max(port_free_, at) + bytes * receivers / port_;
     return std::max({take_share(bytes / (share_ * gain), at - kSavedClocks), port_free_, at});
   }
-  // When `bytes` that are stored at `at` have left the SM.
-  double store(double bytes, double at) {
+  // When L2 has taken `bytes` that are stored at `at`, and `again` for sectors that are not filled.
+  double store(double bytes, double at, double again = 0) {
     if (share_ <= 0) return at;
-    stores_free_ = std::max(stores_free_, at) + bytes / kStoredBytesPerClock;
     busy_ += bytes / share_;
     shared_free_ = std::max(shared_free_, at) + store_cost_ * bytes / share_;
-    return std::max(shared_free_, stores_free_);
+    return stores_free_ = std::max(stores_free_, at) + (bytes + again) / stores_;
   }
+  // Issue of a thread's store must wait until then.
+  double open_to_stores_from() const { return stores_free_ - kWaitingStoreBytes / stores_; }
   double busy() const { return busy_; }  // clocks of the SM's share
 
  private:
@@ -60,6 +68,7 @@ class L2Link {
   double share_;
   double port_;
   double store_cost_;
+  double stores_;
   double shared_free_ = 0;
   double port_free_ = 0;
   double stores_free_ = 0;

@@ -29,6 +29,7 @@ std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Reco
       sectors = std::clamp(real(ops[i].async_sectors), sectors, 2 * sectors);
     }
     traffic[i].sectors = sectors / executions;
+    traffic[i].in_part = real(ops[i].sectors_in_part) / executions;
   }
   return traffic;
 }

@@ -12,6 +12,7 @@ namespace fa_tune::emulator {
 struct OpTraffic {
   double wavefronts = 0;  // in shared memory and L1
   double sectors = 0;     // between the SM and L2; bulk copies are in the trace
+  double in_part = 0;     // of them, sectors that a store does not fill
   LoadSources from;       // of loads
 };
 

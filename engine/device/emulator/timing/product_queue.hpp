@@ -17,27 +17,33 @@ struct SimulatedWarp;
 // is full, a warp stands at its next product until there is room, and warps take turns.
 //
 // While a product runs, other instructions of the partition are issued in one of kSlotClocks, from
-// kFirstSlot on, and do not delay it. A product begins in a clock in which none of them is ready:
+// the first slot on, and do not delay it. A product begins in a clock in which none of them is ready:
 // so those that follow each other clock by clock keep the next product from beginning.
 //
 // All of this was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
 // of 16, 24 or 32 products that are asked for at a time all are issued when about six are left
 // ("clocks_until_8_are_issued"); products of one warp whose A is in registers take 3 to 8 clocks
-// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json, "beside": an instruction
-// of the ALU, or of two chains of FMAs, is issued every 3.3 to 4.1 clocks, and the products take an
-// eighth longer at most; beside four chains, of which one is ready in each clock, 1.4 to 4 times as
-// long. Of one chain an instruction takes 5.0 clocks beside products of 32 clocks, and 4.6 beside
-// those of 64: slots are late at the beginning of each.
+// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json, "issue_slots": an
+// instruction of the ALU is issued every 4.2 to 4.7 clocks, and the products take a tenth longer at
+// most; beside four chains of FMAs, of which one is ready in each clock, 1.4 to 5 times as long.
+// A single chain of FMAs finds each slot.
+//
+// Products read shared memory before others do ("beside_products" there): B in every other clock, and A,
+// where it is there too, in those between, as long as that takes. So nothing else is read beside
+// products of n64 but what has waited for kPatienceClocks, and beside n128 nothing in half of them.
 class ProductQueue {
  public:
   static constexpr std::size_t kPlaces = 6;
-  // In the clocks of arithmetic: a chain of FMAs finds each slot.
-  static constexpr double kSlotClocks = 4;
+  static constexpr double kSlotClocks = 4;  // in the clocks of arithmetic
+  // The first slot: so late in a product that takes 64 clocks or more, earlier in a shorter one.
   static constexpr double kFirstSlot = 8;
+  static constexpr double kFirstSlotShare = 1.0 / 8;
   static constexpr double kOperandClocks = 4;  // of an A in registers
   // Clocks from a product's issue to the next one of the same warp, where there is room.
   static constexpr double kIssueClocks = 8;
-  static constexpr double kIssueShare = 0.2;  // of the product's time, if that is longer
+  static constexpr double kIssueShare = 0.2;   // of the product's time, if that is longer
+  static constexpr double kReadsAClocks = 32;  // 64 x 16 halves, in every other clock
+  static constexpr double kPatienceClocks = 75;
 
   static double issue_clocks(const Cost& product) {
     return std::max(kIssueClocks, kIssueShare * product.holds_unit());
@@ -59,7 +65,9 @@ class ProductQueue {
     const double begin =
         std::max(end_, at) + (follows_own && product.a_in_registers ? kOperandClocks : 0);
     end_ = begin + product.holds_unit();
-    products_.push_back({begin, end_, product.latency});
+    const double reads_a =
+        product.a_in_registers ? 0 : std::min(kReadsAClocks, product.holds_unit());
+    products_.push_back({begin, end_, product.latency, reads_a});
     last_ = &warp;
     return end_;
   }
@@ -69,7 +77,8 @@ class ProductQueue {
     const Product* const product = running(at);
     if (product == nullptr || begins_now(*product, at)) return std::nullopt;
     const double slots = std::ceil((at - product->begin) / kSlotClocks - kEpsilon);
-    const double slot = product->begin + std::max(slots * kSlotClocks, kFirstSlot);
+    const double first = std::min(kFirstSlot, kFirstSlotShare * (product->end - product->begin));
+    const double slot = product->begin + std::max(slots * kSlotClocks, first);
     if (slot <= at + kEpsilon) return std::nullopt;
     return std::min(slot, product->end);
   }
@@ -91,6 +100,20 @@ class ProductQueue {
     return delay;
   }
 
+  // When another access to shared memory that is the next at `at` may begin.
+  double lets_access_from(double at) const {
+    double from = at;
+    for (const Product& product : products_) {
+      if (from < product.begin) break;
+      from = std::max(from, product.begin + product.reads_a);
+    }
+    return std::min(from, at + kPatienceClocks);
+  }
+  bool runs_at(double at) const {
+    return std::ranges::any_of(
+        products_, [&](const Product& each) { return each.begin <= at && at < each.end; });
+  }
+
   double end() const { return end_; }  // of the last one
 
  private:
@@ -98,6 +121,7 @@ class ProductQueue {
     double begin = 0;
     double end = 0;
     double latency = 0;
+    double reads_a = 0;  // clocks from its beginning
   };
   static constexpr double kEpsilon = 1e-6;  // clocks: what sums of them may be off by
 

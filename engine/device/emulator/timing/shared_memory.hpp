@@ -1,6 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "engine/device/emulator/timing/product_queue.hpp"
 
 namespace fa_tune::emulator {
 
@@ -15,11 +19,15 @@ class SharedMemory {
     double port_free = 0;  // when the partition's port takes another instruction
     double last = 0;       // when the last wavefront begins
   };
-  // An access at `at`, of wavefronts that take `wavefront` clocks each and `busy` in all.
-  Access access(double at, double wavefront, double busy) {
-    free_ = std::max(free_, at) + busy;
+  // An access of a partition at `at`, of wavefronts that take `wavefront` clocks each and `busy` in all.
+  // Its accesses begin in order, beside `products`.
+  Access access(std::size_t partition, const ProductQueue& products, double at, double wavefront,
+                double busy) {
+    double& begun = begun_[partition];
+    begun = products.lets_access_from(std::max(begun, at));
+    free_ = std::max(free_, begun) + busy * (products.runs_at(begun) ? kBesideProducts : 1);
     return {at + std::max(kPortClocks, kPortClocksPerWavefront * busy),
-            std::max(free_ - wavefront, at + kPortClocksPerWavefront * (busy - wavefront))};
+            std::max(free_ - wavefront, begun + kPortClocksPerWavefront * (busy - wavefront))};
   }
 
  private:
@@ -28,8 +36,10 @@ class SharedMemory {
   static constexpr double kPortClocks = 4;
   static constexpr double kPortClocksPerWavefront = 2;
   static constexpr double kQueueClocks = 48;
+  static constexpr double kBesideProducts = 2;  // they read in every other clock
 
   double free_ = 0;
+  std::array<double, kPartitions> begun_{};  // the last access of each partition
 };
 
 }  // namespace fa_tune::emulator

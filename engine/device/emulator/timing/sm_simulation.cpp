@@ -38,16 +38,11 @@ constexpr double kFenceClocks = 270;
 // other, and the first draws of several.
 constexpr double kGoldenRatio = 0.6180339887498949;
 constexpr double kPlasticRatio = 0.7548776662466927;
-// Of a warp's access to local memory: a word a thread.
-constexpr double kSpillBytes = 4.0 * kWarpSize;
+constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to local memory
 
 // It takes an issue slot that products need too.
 bool beside_products(const Cost& cost) {
   return cost.role != Role::tensor_async && cost.issues > 0;
-}
-
-bool is_warp_product(const Cost& cost) {
-  return cost.unit == Unit::tensor && cost.role != Role::tensor_async;
 }
 
 class Simulation {
@@ -61,7 +56,8 @@ class Simulation {
         recorded_(record, work.grid, work.sms, work.resident),
         cache_(lines_that_run(code, record), recorded_.instructions() <= kMostInstructions),
         per_op_(traffic_per_execution(code, record, work.l1)),
-        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost),
+        l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost,
+            work.store_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         synchronization_(profile_, work_, l2_),
         in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
@@ -104,12 +100,14 @@ class Simulation {
     }
   }
 
-  // Of several at the same time the first, or, where there are products of warpgroups, the one that
-  // has waited longest: in their slots warps get on alike.
+  // Of several at the same time that of the first CTA, and of its warps the one that issued last: on an
+  // H200 two of three or four go on by turns, and the others when these are done. Where there are
+  // products of warpgroups the one that has waited longest: in their slots warps get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
-      return a.next < b.next || (in_turn_ && a.next == b.next && a.issued < b.issued);
+      if (a.next != b.next) return a.next < b.next;
+      return in_turn_ ? a.issued < b.issued : a.slot == b.slot && a.issued > b.issued;
     };
     for (SimulatedWarp& warp : warps_)
       if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;
@@ -125,13 +123,17 @@ class Simulation {
     return *fma < *own ? fma : own;
   }
 
-  // Brings the warp one step further: to its next instruction, or to the time when that may issue,
-  // or issues it.
+  // Brings the warp a step further: to its next instruction, to when that may issue, or issues it.
   void advance(SimulatedWarp& warp) {
     if (!warp.ready) {
       warp.ready = warp.find_next(code_);
-      if (warp.ready) warp.wait(warp.input.cause, warp.next - warp.free);
-      if (!warp.ready) finish(warp);
+      if (warp.ready) {
+        warp.wait(warp.input.cause, warp.next - warp.free);
+      } else if (warp.stored > warp.free) {
+        warp.hold_until(warp.stored, Wait::global);
+      } else {
+        finish(warp);
+      }
       return;
     }
     const Step& step = warp.block->steps[warp.step];
@@ -149,6 +151,7 @@ class Simulation {
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
+    if (cost.role == Role::global_write) unit = std::max(unit, l2_.open_to_stores_from());
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
       const Wait busy = cost.unit == Unit::memory ? Wait::shared : Wait::unit;
@@ -189,7 +192,7 @@ class Simulation {
   // A product of mma.sync begins to read its operands, or something else takes slots from the last one.
   void read_operands(const SimulatedWarp& warp, const Cost& cost, double at, double slots) {
     double& until = operands_until_[warp.partition];
-    if (is_warp_product(cost)) {
+    if (cost.unit == Unit::tensor && cost.role != Role::tensor_async) {
       until = at + std::min(kOperandSlots, cost.busy);
     } else if (at < until && beside_products(cost)) {
       until += slots;
@@ -216,7 +219,8 @@ class Simulation {
       const double wavefronts =
           step.acts ? std::max(per_op_[step.op].wavefronts * step.share, 1.0) : 1.0;
       busy *= wavefronts;
-      const SharedMemory::Access access = memory_.access(at, cost.busy, busy);
+      const SharedMemory::Access access =
+          memory_.access(warp.partition, products_[warp.partition], at, cost.busy, busy);
       *unit_of(warp, cost) = access.port_free;
       result = {access.last + cost.latency, Wait::shared};
       if (cost.role == Role::local && work_.spills_leave_l1)
@@ -246,7 +250,9 @@ class Simulation {
     ++warp.step;
   }
 
-  double move_sectors(double sectors, double at) { return l2_.move(sectors * kSectorBytes, at); }
+  static double bytes_of(const Step& step, double sectors) {
+    return sectors * step.share * kSectorBytes;
+  }
 
   // L1 answers some executions of a load, L2 and DRAM others, and of several that a warp waits for at
   // a time the slowest counts: so each has one source, drawn.
@@ -262,18 +268,18 @@ class Simulation {
 
   void act(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     switch (cost.role) {
-      case Role::global_read: {
-        const double there = move_sectors(per_op_[step.op].sectors * step.share, at);
-        warp.done[warp.step] = {there + latency_of_load(step.op), Wait::global};
+      case Role::global_read:
+        warp.done[warp.step] = {
+            l2_.move(bytes_of(step, per_op_[step.op].sectors), at) + latency_of_load(step.op),
+            Wait::global};
         break;
-      }
       case Role::global_write:
-        warp.stored = profile_.l2_latency +
-                      l2_.store(per_op_[step.op].sectors * step.share * kSectorBytes, at);
+        warp.stored = profile_.l2_latency + l2_.store(bytes_of(step, per_op_[step.op].sectors), at,
+                                                      bytes_of(step, per_op_[step.op].in_part));
         stored_ = std::max(stored_, warp.stored);
         break;
       case Role::async_copy:
-        warp.copies.add(move_sectors(per_op_[step.op].sectors * step.share, at) +
+        warp.copies.add(l2_.move(bytes_of(step, per_op_[step.op].sectors), at) +
                         profile_.l2_latency + work_.copies_dram_clocks);
         break;
       case Role::async_commit:

@@ -35,6 +35,7 @@ struct SmWork {
   double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
   double store_cost = 1;               // of a byte that is stored, in bytes that are loaded
+  double store_bytes_per_clock = 0;    // that L2 takes
   double spilled_words = 0;  // a thread, stores and loads, where the machine code is not known
   L1Reuse l1 = {};
   // Clocks that DRAM takes longer than L2; its share of what no CTA of the SM has read before; and how

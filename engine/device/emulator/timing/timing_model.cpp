@@ -41,6 +41,7 @@
 #include "engine/device/emulator/timing/atomic_contention.hpp"
 #include "engine/device/emulator/timing/chip_traffic.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
+#include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 namespace fa_tune::emulator {
@@ -153,6 +154,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);
   work.bulk_gain = bulk_gain(profile, traffic, busy_sms);
   work.store_cost = store_cost(profile, traffic, busy_sms);
+  work.store_bytes_per_clock = l2_bytes_per_clock(profile, traffic, busy_sms) / L2Link::kStoreCost;
   work.l2_port_bytes_per_clock = profile.l2_port_bytes_per_clock_sm;
   // Where the machine code is known, its spills are among the instructions.
   if (code.machine_share < kMostlyMachine)

@@ -26,6 +26,7 @@ constexpr Field kFields[] = {
     {"shared_wavefronts_ideal", &Counters::shared_wavefronts_ideal},
     {"global_sectors_read", &Counters::global_sectors_read},
     {"global_sectors_written", &Counters::global_sectors_written},
+    {"global_sectors_in_part", &Counters::global_sectors_in_part},
     {"global_sectors_again", &Counters::global_sectors_again},
     {"global_wavefronts", &Counters::global_wavefronts},
     {"global_requests", &Counters::global_requests},

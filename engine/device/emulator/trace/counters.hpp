@@ -34,10 +34,11 @@ struct Counters {
   // Global memory in 32-byte sectors.
   std::uint64_t global_sectors_read = 0;
   std::uint64_t global_sectors_written = 0;
-  std::uint64_t global_sectors_again = 0;  // read before by the same CTA: L1 may have them
-  std::uint64_t global_wavefronts = 0;     // that L1 takes, as shared memory does
-  std::uint64_t global_requests = 0;       // warp instructions that read or write it
-  std::uint64_t local_accesses = 0;        // warp instructions that touch local memory
+  std::uint64_t global_sectors_in_part = 0;  // of these: an instruction writes some of its bytes
+  std::uint64_t global_sectors_again = 0;    // read before by the same CTA: L1 may have them
+  std::uint64_t global_wavefronts = 0;       // that L1 takes, as shared memory does
+  std::uint64_t global_requests = 0;         // warp instructions that read or write it
+  std::uint64_t local_accesses = 0;          // warp instructions that touch local memory
 
   std::uint64_t barriers = 0;      // bar.sync, a warp each
   std::uint64_t async_copies = 0;  // cp.async warp instructions

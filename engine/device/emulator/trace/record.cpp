@@ -35,6 +35,7 @@ OpCounters& OpCounters::operator+=(const OpCounters& other) {
     shared_wavefronts_as_wide[i] += other.shared_wavefronts_as_wide[i];
   global_wavefronts += other.global_wavefronts;
   global_sectors += other.global_sectors;
+  sectors_in_part += other.sectors_in_part;
   sectors_again += other.sectors_again;
   reads_again += other.reads_again;
   for (std::size_t i = 0; i < again_by_class.size(); ++i)
@@ -137,6 +138,7 @@ void Record::attribute() {
   op.global_wavefronts += totals.global_wavefronts - before_.global_wavefronts;
   op.global_sectors += totals.global_sectors_read - before_.global_sectors_read +
                        totals.global_sectors_written - before_.global_sectors_written;
+  op.sectors_in_part += totals.global_sectors_in_part - before_.global_sectors_in_part;
   op.bulk_bytes += totals.bulk_bytes - before_.bulk_bytes;
   op.async_sectors += totals.async_sectors - before_.async_sectors;
   op.sectors_again += totals.global_sectors_again - before_.global_sectors_again;

@@ -32,6 +32,7 @@ struct OpCounters {
   std::array<std::uint64_t, 2> shared_wavefronts_as_wide{};
   std::uint64_t global_wavefronts = 0;  // in L1
   std::uint64_t global_sectors = 0;     // read or written
+  std::uint64_t sectors_in_part = 0;    // of them, written but for some bytes
   std::uint64_t sectors_again = 0;      // of them, read before by the same CTA
   std::uint64_t reads_again = 0;        // executions all of whose sectors were
   std::array<std::uint64_t, kReuseClasses> again_by_class{};  // sectors_again

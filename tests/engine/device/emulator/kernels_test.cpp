@@ -267,6 +267,13 @@ TEST_CASE("counters are of pipes, wavefronts and sectors") {
   CHECK(global(2).global_sectors_read == 4);
   CHECK(global(5).global_sectors_read == 32);
   CHECK(global(2).global_sectors_written == 1);
+  const auto stores = [&](int shift, const std::string& lanes) {
+    return count(lanes + "shl.b32 %r3, %r1, " + std::to_string(shift) +
+                 "; cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2; st.global.u32 [%rd2], %r1;");
+  };
+  CHECK(stores(2, "").global_sectors_in_part == 0);
+  CHECK(stores(3, "").global_sectors_in_part == 8);
+  CHECK(stores(2, "setp.gt.u32 %p, %r1, 11; @%p exit;").global_sectors_in_part == 1);
   CHECK(count("setp.eq.u32 %p, %r1, 3; @%p bra X; add.u32 %r3, %r1, 1;\nX:\n").divergent == 1);
 }
 

@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, code, operands, warpgroup, issue_slots, cluster, copies, stores, memory, l1_loads, atomics,
-// launch_us; all of them if none is named.
+// PART: sm, code, operands, warpgroup, issue_slots, beside_products, cluster, copies, stores, memory,
+// l1_loads, atomics, launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,8 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kParts = {
-    "sm",     "code",   "operands", "warpgroup", "issue_slots", "cluster",
+constexpr std::array<std::string_view, 13> kParts = {
+    "sm",     "code",   "operands", "warpgroup", "issue_slots", "beside_products", "cluster",
     "copies", "stores", "memory",   "l1_loads",  "atomics",     "launch_us"};
 
 }  // namespace
@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });
+      measure("beside_products", [&] { return measure_shared_beside_products(lab); });
       measure("cluster", [&] { return measure_cluster(lab); });
       measure("copies", [&] { return measure_copies(lab, info.sms); });
       measure("stores", [&] { return measure_stores(lab, info.sms); });

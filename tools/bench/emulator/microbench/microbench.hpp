@@ -88,6 +88,8 @@ Json measure_warpgroup_products(Lab& lab);
 // What is left of a partition's issue slots while products run, and what a product takes that is
 // waited for. sm_90 alone.
 Json measure_issue_slots(Lab& lab);
+// Accesses to shared memory, and shuffles, beside products that read it too. sm_90 alone.
+Json measure_shared_beside_products(Lab& lab);
 // Products of mma.sync, and what other warps issue beside them.
 Json measure_operands(Lab& lab);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.

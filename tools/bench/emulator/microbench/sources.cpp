@@ -82,15 +82,15 @@ const std::vector<Instruction>& instructions() {
       // Every word holds the address from which it was read, or for ldmatrix the one that its
       // reader gives.
       {"ld.shared.b32", "unsigned", "base + lane * 4",
-       "const unsigned a = 0, b = 0; for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) "
+       "const unsigned a = 0, b = 0; for (unsigned i = lane; i < 4096; i += 32) "
        "shared[i] = base + i * 4;",
        R"(asm volatile("ld.shared.b32 %0, [%0];" : "+r"(x[c]));)"},
       // The two ands keep all four words in use.
       {"ld.shared.v4", "unsigned", "base + lane * 16",
-       "for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) shared[i] = base + i / 4 * 16;",
+       "for (unsigned i = lane; i < 4096; i += 32) shared[i] = base + i / 4 * 16;",
        R"(asm volatile("{.reg .b32 p, q, r, s; ld.shared.v4.b32 {p, q, r, s}, [%0]; and.b32 p, p, q; and.b32 p, p, r; and.b32 %0, p, s;}" : "+r"(x[c]));)"},
       {"ldmatrix.x4", "unsigned", "base + lane * 16",
-       "unsigned a = 0, b = 0, e = 0; for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) "
+       "unsigned a = 0, b = 0, e = 0; for (unsigned i = lane; i < 4096; i += 32) "
        "shared[i] = base + i % 32 * 16;",
        R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%0];" : "+r"(x[c]), "=r"(a), "=r"(b), "=r"(e));)"},
       // Rows 144 bytes apart: no two in the same banks.

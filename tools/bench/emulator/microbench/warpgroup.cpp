@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -17,6 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
                                                      "cvt.f16x2.f32", "add+xor", "setp+selp"};
 constexpr std::array<std::string_view, 3> kInSlots = {"fma.f32", "max+min", "ex2.f32"};
+constexpr std::array<std::string_view, 5> kOfShared = {"shfl", "ld.shared.b32", "ld.shared.v4",
+                                                       "ldmatrix.x4"};
 constexpr int kProducts = 8;       // a group
 constexpr int kManyProducts = 32;  // a group, so that its wait is nothing beside them
 constexpr int kFewGroups = 32;
@@ -75,44 +79,57 @@ std::string product(int columns, bool from_registers) {
       columns, names, a, b, from_registers ? "" : ", 0", outputs, inputs);
 }
 
-// Warpgroup 0: `count` groups of products, each waited for, or products until the others are done.
-// The others: rounds of `beside`, in `chains` chains that do not depend on each other: `count` of
-// them, or until warpgroup 0 is done.
-std::string source(int columns, bool from_registers, int per_group, const Instruction& beside,
-                   bool products_end, int chains = kChains) {
+// What is beside the products of warpgroup 0.
+struct Beside {
+  const Instruction& instruction;  // of the other warpgroups, in rounds
+  int chains = kChains;            // that do not depend on each other
+  bool products_end = true;        // `count` groups of products; or `count` rounds of the others
+  bool gaps = false;  // each group is waited for before the next; else one is under way
+};
+
+// Warpgroup 0: groups of products. The others: rounds of instructions. Either `count` times, and the
+// other until then.
+std::string source(int columns, bool from_registers, int per_group, const Beside& beside) {
   return fmt::format(
       R"(
-__device__ volatile int over;
 {prelude}
   {operands}
+  __shared__ volatile int over;
+  __shared__ volatile int stop;
   if (threadIdx.x == 0) over = 0;
   __syncthreads();
   const unsigned long long ns = nanoseconds();
   const unsigned long long begin = now();
   unsigned kept = 0;
-  __shared__ volatile int stop;
   if (threadIdx.x < 128) {{
     {zero_sums}
+    // At least once: or ptxas waits for each product.
+    int i = 0;
+    bool goes_on = true;
     #pragma unroll 1
-    for (int i = 0; {products_go_on}; ++i) {{
-      if (!{products_end}) {{
-        // All four warps go on, or none.
-        if (threadIdx.x == 0) stop = over;
-        asm volatile("bar.sync 1, 128;" ::: "memory");
-        const bool stopped = stop != 0;
-        asm volatile("bar.sync 1, 128;" ::: "memory");
-        if (stopped) break;
-      }}
+    do {{
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
       #pragma unroll
       for (int u = 0; u < {per_group}; ++u) {{ {product} }}
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    }}
+      asm volatile("wgmma.wait_group.sync.aligned {under_way};" ::: "memory");
+      if ({products_end}) {{
+        goes_on = ++i < count;
+      }} else {{
+        // All four warps go on, or none.
+        if (threadIdx.x == 0) stop = over;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        goes_on = stop == 0;
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+      }}
+    }} while (goes_on);
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     {keep_sums}
     if ({products_end}) over = 1;
   }} else {{
     {others}
+    // Not before the rounds.
+    asm volatile("" :: "r"(kept) : "memory");
     if (!{products_end}) over = 1;
   }}
   note(times, begin, now(), ns);
@@ -121,11 +138,11 @@ __device__ volatile int over;
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
       fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
-      fmt::arg("products_go_on", products_end ? "i < count" : "true"),
       fmt::arg("per_group", per_group), fmt::arg("product", product(columns, from_registers)),
-      fmt::arg("products_end", products_end ? "true" : "false"),
-      fmt::arg("others", rounds_source(beside, chains, kBesideSteps,
-                                       products_end ? "over == 0" : "i < count")));
+      fmt::arg("under_way", beside.gaps ? 0 : 1),
+      fmt::arg("products_end", beside.products_end ? "true" : "false"),
+      fmt::arg("others", rounds_source(beside.instruction, beside.chains, kBesideSteps,
+                                       beside.products_end ? "over == 0" : "i < count")));
 }
 
 enum class Told { round, issue };
@@ -211,6 +228,35 @@ std::string waits_source(int columns, bool from_registers) {
       fmt::arg("products", kManyProducts), fmt::arg("product", product(columns, from_registers)));
 }
 
+// Clocks of each of the instructions called `names`, of one or two warpgroups, beside products of
+// another, and of a product.
+Json beside_products(Lab& lab, std::span<const std::string_view> names,
+                     std::initializer_list<int> chains_of_a_warp) {
+  Json beside = Json::object();
+  for (const Instruction& each : instructions()) {
+    if (std::ranges::find(names, each.name) == names.end()) continue;
+    Json rows = Json::object();
+    for (const int chains : chains_of_a_warp)
+      for (const std::uint32_t others : {1U, 2U})
+        for (const auto& [name, columns, from_registers] : kProductForms) {
+          if (others > 1 && from_registers) continue;  // a thread has too few registers
+          const auto measured = [&](bool products_end, int count) {
+            return lab.clocks(
+                source(columns, from_registers, kManyProducts, {each, chains, products_end}),
+                shape(1 + others, count));
+          };
+          const double steps = static_cast<double>(kGroups) * kBesideSteps * each.per_step;
+          rows[fmt::format("{} chains, {} warps beside {}", chains, 4 * others, name)] = {
+              {"clocks_an_instruction", three_decimals(measured(false, kGroups) / steps)},
+              {"clocks_a_product",
+               three_decimals(measured(true, kFewGroups) / (kFewGroups * kManyProducts))}};
+        }
+    beside[each.name] = rows;
+    fmt::print("{} beside products:\n{}\n", each.name, rows.dump(1));
+  }
+  return beside;
+}
+
 }  // namespace
 
 Json measure_issue_slots(Lab& lab) {
@@ -223,30 +269,12 @@ Json measure_issue_slots(Lab& lab) {
           (kFewGroups * kManyProducts));
   result["clocks_of_a_product_that_is_waited_for"] = waits;
   fmt::print("clocks of a product that is waited for:\n{}\n", waits.dump(1));
-  Json beside = Json::object();
-  for (const Instruction& each : instructions()) {
-    if (std::ranges::find(kInSlots, each.name) == kInSlots.end()) continue;
-    Json rows = Json::object();
-    for (const int chains : {1, 2, 4, 8})
-      for (const std::uint32_t others : {1U, 2U})
-        for (const auto& [name, columns, from_registers] : kProductForms) {
-          if (others > 1 && from_registers) continue;  // a thread has too few registers
-          const auto measured = [&](bool products_end, int count) {
-            return lab.clocks(
-                source(columns, from_registers, kManyProducts, each, products_end, chains),
-                shape(1 + others, count));
-          };
-          const double steps = static_cast<double>(kGroups) * kBesideSteps * each.per_step;
-          rows[fmt::format("{} chains, {} warps beside {}", chains, 4 * others, name)] = {
-              {"clocks_an_instruction", three_decimals(measured(false, kGroups) / steps)},
-              {"clocks_a_product",
-               three_decimals(measured(true, kFewGroups) / (kFewGroups * kManyProducts))}};
-        }
-    beside[each.name] = rows;
-    fmt::print("{} beside products:\n{}\n", each.name, rows.dump(1));
-  }
-  result["beside"] = beside;
+  result["beside"] = beside_products(lab, kInSlots, {1, 2, 4, 8});
   return result;
+}
+
+Json measure_shared_beside_products(Lab& lab) {
+  return {{"beside", beside_products(lab, kOfShared, {1, 2, 4})}};
 }
 
 Json measure_warpgroup_products(Lab& lab) {
@@ -258,7 +286,8 @@ Json measure_warpgroup_products(Lab& lab) {
       Json row = Json::object();
       for (const int products : {1, 2, 4, 8}) {
         const double clocks =
-            lab.clocks(source(columns, from_registers, products, any, true), shape(1, kGroups)) /
+            lab.clocks(source(columns, from_registers, products, {any, kChains, true, true}),
+                       shape(1, kGroups)) /
             kGroups;
         row[std::to_string(products)] = three_decimals(clocks);
       }
@@ -280,10 +309,12 @@ Json measure_warpgroup_products(Lab& lab) {
                                                           {"n128 registers", 128, true},
                                                           {"n64 registers", 64, true}}) {
         const std::string key = fmt::format("{} warps beside {}", 4 * others, name);
-        const double clocks = lab.clocks(source(columns, from_registers, kProducts, each, false),
-                                         shape(1 + others, rounds));
-        const double products = lab.clocks(source(columns, from_registers, kProducts, each, true),
-                                           shape(1 + others, kGroups));
+        const double clocks =
+            lab.clocks(source(columns, from_registers, kProducts, {each, kChains, false}),
+                       shape(1 + others, rounds));
+        const double products =
+            lab.clocks(source(columns, from_registers, kProducts, {each, kChains, true}),
+                       shape(1 + others, kGroups));
         row[key] = {{"clocks_an_instruction", three_decimals(clocks / per)},
                     {"clocks_a_product", three_decimals(products / (kGroups * kProducts))}};
       }

@@ -31,6 +31,7 @@ struct BulkRun : CountedRun {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
     work.l2_bytes_per_clock = 16;
+    work.store_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
     return simulate_sm(make_machine_code(program, profile, record), record, profile, work);
   }

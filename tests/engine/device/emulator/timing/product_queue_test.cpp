@@ -94,4 +94,26 @@ TEST_CASE("product queue: A in registers takes its time where products of one wa
   CHECK(in_turn.add(other, product(true), 10) == 2 * kClocks);
 }
 
+TEST_CASE("product queue: others read shared memory when products leave it to them") {
+  const SimulatedWarp warp;
+  // A is read at the beginning of each product.
+  const ProductQueue two = queue_of(2, warp);
+  CHECK(two.lets_access_from(10) == ProductQueue::kReadsAClocks);
+  CHECK(two.lets_access_from(50) == 50);
+  CHECK(two.lets_access_from(kClocks + 1) == kClocks + ProductQueue::kReadsAClocks);
+  CHECK(two.lets_access_from(3 * kClocks) == 3 * kClocks);
+  ProductQueue from_registers;
+  from_registers.add(warp, product(true), 0);
+  CHECK(from_registers.lets_access_from(10) == 10);
+  // Short products leave nothing: what has waited long enough goes first all the same.
+  ProductQueue short_ones;
+  Cost cost = product();
+  cost.busy = 32;
+  for (int i = 0; i < 5; ++i) short_ones.add(warp, cost, 0);
+  CHECK(short_ones.lets_access_from(0) == ProductQueue::kPatienceClocks);
+  CHECK(short_ones.lets_access_from(150) == 160);
+  CHECK(two.runs_at(10));
+  CHECK(!two.runs_at(2 * kClocks));
+}
+
 }  // namespace fa_tune::test
