@@ -16,8 +16,8 @@ namespace fa_tune::emulator {
 // Stores have a port of their own, and cost L2 more. On an H200 (microbench_h200_fixed.json, "stores")
 // one SM stores 32 bytes a clock, by bulk copies or by threads, and each of 132 at a time 18, where it
 // could load 34. A sector that a store does not fill takes twice as long as one that it does; and a
-// thread's store is issued while 8 to 27 KB are waiting ("sectors" there). DRAM gets it later: nobody
-// waits for that but loads, which have what it leaves.
+// thread's store is issued while 8 to 27 KB are waiting (a log). DRAM gets it later: nobody waits for
+// that but loads, which have what it leaves.
 class L2Link {
  public:
   // Of which bulk copies have the part later. With twice as many 740 kernels rank the same.

@@ -28,9 +28,11 @@ struct SimulatedWarp;
 // most; beside four chains of FMAs, of which one is ready in each clock, 1.4 to 5 times as long.
 // A single chain of FMAs finds each slot.
 //
-// Products read shared memory before others do ("beside_products" there): B in every other clock, and A,
-// where it is there too, in those between, as long as that takes. So nothing else is read beside
-// products of n64 but what has waited for kPatienceClocks, and beside n128 nothing in half of them.
+// Products read shared memory before others do: B in every other clock, and A, where it is there too,
+// in those between, as long as that takes. So beside products of n64 nothing else is read but what has
+// waited for kPatienceClocks, and beside those of n128 in half of their time. A shuffle takes 24 clocks
+// alone, and 27, 44 and 70 beside n128 with A in registers, n128 and n64 ("beside_products"; loads
+// take as long), and 25, 43 and 88 to 118 where products never pause (a log).
 class ProductQueue {
  public:
   static constexpr std::size_t kPlaces = 6;

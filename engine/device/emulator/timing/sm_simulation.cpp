@@ -101,7 +101,7 @@ class Simulation {
   }
 
   // Of several at the same time that of the first CTA, and of its warps the one that issued last: on an
-  // H200 two of three or four go on by turns, and the others when these are done. Where there are
+  // H200 some of a partition's go on by turns, and the others when these are done. Where there are
   // products of warpgroups the one that has waited longest: in their slots warps get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
