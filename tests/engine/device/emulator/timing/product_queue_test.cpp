@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 
 // The queue of a partition's products.
@@ -114,6 +115,24 @@ TEST_CASE("product queue: others read shared memory when products leave it to th
   CHECK(short_ones.lets_access_from(150) == 160);
   CHECK(two.runs_at(10));
   CHECK(!two.runs_at(2 * kClocks));
+}
+
+TEST_CASE("shared memory: a partition's accesses begin in order, when products let them") {
+  const SimulatedWarp warp;
+  const ProductQueue none;
+  SharedMemory alone;
+  CHECK(alone.access(0, none, 10, 1, 1).last == 10);
+  CHECK(alone.access(1, none, 10, 1, 1).last == 11);
+  // Beside a product every other clock is left, and none while A is read.
+  const ProductQueue one = queue_of(1, warp);
+  SharedMemory beside;
+  CHECK(beside.access(0, one, 50, 1, 1).last == 51);
+  CHECK(beside.access(1, one, 50, 1, 1).last == 53);
+  SharedMemory held;
+  CHECK(held.access(0, one, 5, 1, 1).last == ProductQueue::kReadsAClocks + 1);
+  // An instruction is taken while the one before waits.
+  CHECK(held.access(0, one, 6, 1, 1).port_free == 10);
+  CHECK(held.access(0, one, 7, 1, 1).last == ProductQueue::kReadsAClocks + 5);
 }
 
 }  // namespace fa_tune::test
