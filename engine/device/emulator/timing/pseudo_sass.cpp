@@ -246,10 +246,6 @@ class BlockMaker {
   std::vector<double> heights_;
 };
 
-}  // namespace
-
-namespace {
-
 // Lines for the steps of the PTX alone.
 void place_behind_machine_code(std::size_t machine_instructions, MachineCode& code) {
   auto before = static_cast<double>(machine_instructions + InstructionCache::kLineInstructions);
@@ -267,7 +263,6 @@ MachineCode make_machine_code(const Program& program, const DeviceProfile& profi
                               const Record& record) {
   MachineCode code;
   code.costs = translate(program, profile);
-  for (const Cost& cost : code.costs) code.issues.push_back(cost.issues);
   BlockMaker(program, code).run();
   if (!program.machine_code.empty()) use_machine_code(program, profile, record, code);
   place_behind_machine_code(program.machine_code.size(), code);

@@ -116,8 +116,7 @@ struct MachineBlock {
 
 // A program as the simulated SM runs it.
 struct MachineCode {
-  std::vector<Cost> costs;     // by instruction of the program; behind them others that steps name
-  std::vector<double> issues;  // machine instructions, by instruction of the program
+  std::vector<Cost> costs;  // by instruction of the program; behind them others that steps name
   std::vector<MachineBlock> blocks;
   std::vector<std::uint32_t> block_of;  // by instruction
   std::uint32_t live_values = 0;

@@ -13,7 +13,6 @@ void StepWriter::begin(MachineBlock& block) {
   block.inputs.clear();
   block.outputs.clear();
   block.rounds.clear();
-  std::fill_n(code_.issues.begin() + block.begin, block.end - block.begin, 0.0);
 }
 
 Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, const Acts& acts,
@@ -185,7 +184,6 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
           : part == parts.end() ? 1.0
                                 : 1.0 / static_cast<double>(part->second));
     }
-    code_.issues[step.place] += 1;
     block.steps.push_back(step);
   }
   add_absent(block.end);
@@ -209,7 +207,6 @@ void StepWriter::write(MachineBlock& block, const UnrolledRounds& rounds) {
           share != shared.end() ? share->second
                                 : count / static_cast<double>(rounds.carriers.at(op).size()));
     }
-    code_.issues[step.place] += 1 / count;
     block.steps.push_back(step);
   }
   for (std::size_t round = 1; round <= rounds.count; ++round)

@@ -36,6 +36,8 @@ const std::vector<Instruction>& instructions();
 // CUDA text of single experiments; each kernel is called `bench` and takes (times, data, count).
 // What every kernel begins with: its signature, and functions that note times.
 std::string kernel_prelude();
+// What a timed kernel begins its rounds with: all warps meet, clocks are read, a loop is opened.
+std::string timed_rounds();
 std::string barrier_source();
 std::string chase_source();
 std::string stream_source();

@@ -42,6 +42,15 @@ constexpr const char* kFloats =
 
 std::string kernel_prelude() { return kPrelude; }
 
+std::string timed_rounds() {
+  return R"(  __syncthreads();
+  const unsigned long long ns = nanoseconds();
+  const unsigned long long begin = now();
+  #pragma unroll 1
+  for (int i = 0; i < count; ++i) {
+)";
+}
+
 const std::vector<Instruction>& instructions() {
   static const std::vector<Instruction> list = {
       {"fma.f32", "float", "lane", kFloats,
@@ -118,12 +127,7 @@ std::string chain_source(const Instruction& instruction, int chains, int unroll)
   {state} x[{chains}];
   #pragma unroll
   for (int c = 0; c < {chains}; ++c) x[c] = {state}{open}{start}{close};
-  __syncthreads();
-  const unsigned long long ns = nanoseconds();
-  const unsigned long long begin = now();
-  #pragma unroll 1
-  for (int i = 0; i < count; ++i) {{
-    #pragma unroll
+{timed_rounds}    #pragma unroll
     for (int u = 0; u < {unroll}; ++u) {{
       #pragma unroll
       for (int c = 0; c < {chains}; ++c) {{ {step} }}
@@ -137,6 +141,7 @@ std::string chain_source(const Instruction& instruction, int chains, int unroll)
   if (kept == 0x12345678u) data[threadIdx.x] = kept;
   note(times, begin, end, ns);
 )",
+                           fmt::arg("timed_rounds", timed_rounds()),
                            fmt::arg("values", instruction.values),
                            fmt::arg("state", instruction.state), fmt::arg("chains", chains),
                            fmt::arg("unroll", unroll), fmt::arg("start", instruction.start),
@@ -238,12 +243,7 @@ std::string async_source(int copies, int pitch) {
   return whole(fmt::format(R"(
   const char* from = reinterpret_cast<const char*>(data) + (blockIdx.x % 16) * 131072 + threadIdx.x * 16;
   const unsigned to = base + threadIdx.x / 8 * {1} + threadIdx.x % 8 * 16;
-  __syncthreads();
-  const unsigned long long ns = nanoseconds();
-  const unsigned long long begin = now();
-  #pragma unroll 1
-  for (int i = 0; i < count; ++i) {{
-    #pragma unroll
+{2}    #pragma unroll
     for (int j = 0; j < {0}; ++j)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to + j * (blockDim.x / 8) * {1}), "l"(from + j * blockDim.x * 16) : "memory");
     asm volatile("cp.async.commit_group; cp.async.wait_group 0;" ::: "memory");
@@ -251,7 +251,7 @@ std::string async_source(int copies, int pitch) {
   }}
   note(times, begin, now(), ns);
 )",
-                           copies, pitch));
+                           copies, pitch, timed_rounds()));
 }
 
 std::string empty_source() {

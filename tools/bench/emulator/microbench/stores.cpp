@@ -40,20 +40,16 @@ std::string bulk_source(int kilobytes, const std::string& wait) {
 std::string thread_source(int each, const std::string& then) {
   return fmt::format(R"({}
   uint4* const to = reinterpret_cast<uint4*>(reinterpret_cast<char*>(data) + (1ll << 20) * blockIdx.x);
-  __syncthreads();
-  const unsigned long long ns = nanoseconds();
-  const unsigned long long begin = now();
-  #pragma unroll 1
-  for (int i = 0; i < count; ++i) {{
-    #pragma unroll
-    for (int k = 0; k < {}; ++k)
-      __stcg(to + (i % 4 * {} + k) * blockDim.x + threadIdx.x, make_uint4(i, k, 2, 3));
-    {}
+{timed_rounds}    #pragma unroll
+    for (int k = 0; k < {each}; ++k)
+      __stcg(to + (i % 4 * {each} + k) * blockDim.x + threadIdx.x, make_uint4(i, k, 2, 3));
+    {then}
   }}
   note(times, begin, now(), ns);
 }}
 )",
-                     kernel_prelude(), each, each, then);
+                     kernel_prelude(), fmt::arg("timed_rounds", timed_rounds()),
+                     fmt::arg("each", each), fmt::arg("then", then));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
                                                      "cvt.f16x2.f32", "add+xor", "setp+selp"};
 constexpr std::array<std::string_view, 3> kInSlots = {"fma.f32", "max+min", "ex2.f32"};
-constexpr std::array<std::string_view, 5> kOfShared = {"shfl", "ld.shared.b32", "ld.shared.v4",
+constexpr std::array<std::string_view, 4> kOfShared = {"shfl", "ld.shared.b32", "ld.shared.v4",
                                                        "ldmatrix.x4"};
 constexpr int kProducts = 8;       // a group
 constexpr int kManyProducts = 32;  // a group, so that its wait is nothing beside them
@@ -204,12 +204,7 @@ std::string waits_source(int columns, bool from_registers) {
 {prelude}
   {operands}
   {zero_sums}
-  __syncthreads();
-  const unsigned long long ns = nanoseconds();
-  const unsigned long long begin = now();
-  #pragma unroll 1
-  for (int i = 0; i < count; ++i) {{
-    #pragma unroll
+{timed_rounds}    #pragma unroll
     for (int u = 0; u < {products}; ++u) {{
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
       {product}
@@ -225,7 +220,8 @@ std::string waits_source(int columns, bool from_registers) {
 )",
       fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
       fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
-      fmt::arg("products", kManyProducts), fmt::arg("product", product(columns, from_registers)));
+      fmt::arg("timed_rounds", timed_rounds()), fmt::arg("products", kManyProducts),
+      fmt::arg("product", product(columns, from_registers)));
 }
 
 // Clocks of each of the instructions called `names`, of one or two warpgroups, beside products of

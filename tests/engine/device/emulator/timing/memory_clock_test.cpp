@@ -198,6 +198,8 @@ TEST_CASE("a CTA makes room for another when what it stores has left") {
   const double apart = clocks(stores("32", 64), 1);
   CHECK(apart - filled == doctest::Approx(64 * (32 * 2 - 4)).epsilon(0.05));
   CHECK(clocks(stores("32", 64), 2) > 1.9 * apart);
+  // The second of two CTAs begins when L2 has what the first has stored.
+  CHECK(clocks(stores("4", 1), 2) - clocks(stores("4", 1), 1) > profile.l2_latency);
 }
 
 TEST_CASE(
