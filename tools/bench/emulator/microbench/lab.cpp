@@ -10,7 +10,7 @@
 namespace fa_tune::bench {
 namespace {
 
-constexpr std::size_t kMostWarps = 32;
+constexpr std::size_t kMostNotes = 4096;
 constexpr std::uint64_t kAllData = std::uint64_t{1} << 29;
 
 template <class T>
@@ -24,7 +24,7 @@ T checked(std::expected<T, device::Fault> outcome, const char* doing) {
 Lab::Lab(device::Device& device, kernel::Compiler& compiler)
     : device_(device),
       compiler_(compiler),
-      times_(device.allocate(4 * kMostWarps * sizeof(std::uint64_t))),
+      times_(device.allocate(kMostNotes * sizeof(std::uint64_t))),
       data_(device.allocate(kAllData)),
       data_bytes_(kAllData) {
   fill({0, 0x3c003c00, 0x3c003c00});
@@ -62,12 +62,18 @@ device::Launch Lab::prepare(const std::string& source, const Shape& shape) {
   return launch;
 }
 
-double Lab::clocks(const std::string& source, const Shape& shape) {
+std::vector<std::uint64_t> Lab::noted(const std::string& source, const Shape& shape,
+                                      std::size_t words) {
   const device::Launch launch = prepare(source, shape);
   for (int i = 0; i < 2; ++i) checked(device_.launch(launch), "launching");
-  const std::size_t warps = shape.threads / 32;
-  std::vector<std::uint64_t> times(4 * warps);
+  std::vector<std::uint64_t> times(words);
   checked(device_.read(times_, 0, std::as_writable_bytes(std::span(times))), "reading");
+  return times;
+}
+
+double Lab::clocks(const std::string& source, const Shape& shape) {
+  const std::size_t warps = shape.threads / 32;
+  const std::vector<std::uint64_t> times = noted(source, shape, 4 * warps);
   std::uint64_t first = times[0];
   std::uint64_t last = times[1];
   for (std::size_t warp = 1; warp < warps; ++warp) {

@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, code, operands, warpgroup, issue_slots, beside_products, cluster, copies, stores, memory,
-// l1_loads, atomics, launch_us; all of them if none is named.
+// PART: sm, code, operands, scheduling, warpgroup, issue_slots, beside_products, cluster, copies,
+// stores, memory, l1_loads, atomics, launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,9 +29,9 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 13> kParts = {
-    "sm",     "code",   "operands", "warpgroup", "issue_slots", "beside_products", "cluster",
-    "copies", "stores", "memory",   "l1_loads",  "atomics",     "launch_us"};
+constexpr std::array<std::string_view, 14> kParts = {
+    "sm",      "code",   "operands", "scheduling", "warpgroup", "issue_slots", "beside_products",
+    "cluster", "copies", "stores",   "memory",     "l1_loads",  "atomics",     "launch_us"};
 
 }  // namespace
 
@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     measure("sm", [&] { return measure_instructions(lab); });
     measure("code", [&] { return measure_code(lab); });
     measure("operands", [&] { return measure_operands(lab); });
+    measure("scheduling", [&] { return measure_scheduling(lab, info.sms); });
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });

@@ -36,6 +36,9 @@ const std::vector<Instruction>& instructions();
 // CUDA text of single experiments; each kernel is called `bench` and takes (times, data, count).
 // What every kernel begins with: its signature, and functions that note times.
 std::string kernel_prelude();
+// The same with meet(), where all blocks of the grid agree on a time in nanoseconds, and wait_until().
+// They must all be resident.
+std::string meeting_prelude();
 // What a timed kernel begins its rounds with: all warps meet, clocks are read, a loop is opened.
 std::string timed_rounds();
 std::string barrier_source();
@@ -63,6 +66,9 @@ class Lab {
   };
   // Clocks from the first warp's start to the last one's end in block 0, of the second launch.
   double clocks(const std::string& source, const Shape& shape);
+  // The first `words` of what the second launch has written to `times`.
+  std::vector<std::uint64_t> noted(const std::string& source, const Shape& shape,
+                                   std::size_t words);
   // Microseconds a launch, by the device's timer.
   double microseconds(const std::string& source, const Shape& shape,
                       const device::TimingPlan& plan = {20, 30, 5});
@@ -94,11 +100,14 @@ Json measure_issue_slots(Lab& lab);
 Json measure_shared_beside_products(Lab& lab);
 // Products of mma.sync, and what other warps issue beside them.
 Json measure_operands(Lab& lab);
+// Which of the warps of a partition go first that all have products of mma.sync.
+Json measure_scheduling(Lab& lab, int sms);
 // What blocks of a cluster take to tell each other something. sm_90 and newer.
 Json measure_cluster(Lab& lab);
 // Code that an SM's instruction cache holds, and code that it does not.
 Json measure_code(Lab& lab);
-// Stores of bulk copies and of threads, and fences behind them. sm_90 and newer.
+// Stores of bulk copies and of threads, fences behind them, sectors that are not filled, and what may
+// wait for L2. sm_90 and newer.
 Json measure_stores(Lab& lab, int sms);
 // Bulk copies of data that several blocks read. sm_90 and newer.
 Json measure_copies(Lab& lab, int sms);

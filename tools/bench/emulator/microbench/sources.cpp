@@ -8,7 +8,7 @@ namespace fa_tune::bench {
 namespace {
 
 // `times`: begin and end in clocks, then in nanoseconds, of each warp of block 0.
-constexpr const char* kPrelude = R"(
+constexpr const char* kFunctions = R"(
 __device__ __forceinline__ unsigned long long now() {
   unsigned long long t; asm volatile("mov.u64 %0, %%clock64;" : "=l"(t) :: "memory"); return t;
 }
@@ -24,6 +24,28 @@ __device__ __forceinline__ void note(unsigned long long* times, unsigned long lo
     times[4 * (threadIdx.x / 32) + 3] = nanoseconds();
   }
 }
+)";
+
+// meet() may come again: what blocks have arrived is never set back. The wait is longer than a
+// launch takes to start all blocks.
+constexpr const char* kMeeting = R"(
+__device__ unsigned arrived;
+__device__ volatile unsigned long long agreed_ns;
+__device__ unsigned long long meet() {
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == 0) agreed_ns = nanoseconds() + 20000;
+    __threadfence();
+    const unsigned all = (atomicAdd(&arrived, 1) / gridDim.x + 1) * gridDim.x;
+    while (*static_cast<volatile unsigned*>(&arrived) < all) {}
+    __threadfence();
+  }
+  __syncthreads();
+  return agreed_ns;
+}
+__device__ void wait_until(unsigned long long ns) { while (nanoseconds() < ns) {} }
+)";
+
+constexpr const char* kSignature = R"(
 extern __shared__ __align__(1024) unsigned shared[];
 extern "C" __global__ void bench(unsigned long long* times, unsigned* data, int count) {
   const unsigned lane = threadIdx.x % 32;
@@ -31,7 +53,7 @@ extern "C" __global__ void bench(unsigned long long* times, unsigned* data, int 
   asm("{.reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t;}" : "=r"(base) : "l"(shared));
 )";
 
-std::string whole(const std::string& body) { return std::string(kPrelude) + body + "}\n"; }
+std::string whole(const std::string& body) { return kernel_prelude() + body + "}\n"; }
 
 constexpr const char* kNoValues = "const unsigned a = 0, b = 0;";
 constexpr const char* kIntegers = "const unsigned a = data[1], b = data[2];";
@@ -40,7 +62,8 @@ constexpr const char* kFloats =
 
 }  // namespace
 
-std::string kernel_prelude() { return kPrelude; }
+std::string kernel_prelude() { return std::string(kFunctions) + kSignature; }
+std::string meeting_prelude() { return std::string(kFunctions) + kMeeting + kSignature; }
 
 std::string timed_rounds() {
   return R"(  __syncthreads();

@@ -1,0 +1,89 @@
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "tests/engine/device/emulator/support.hpp"
+#include "tests/engine/device/emulator/timing/counted_run.hpp"
+
+// Who goes first of warps of a partition that could all have the tensor core. What some of them do
+// before their products, and behind them, makes the whole time tell.
+
+namespace fa_tune::test {
+
+using namespace fa_tune::emulator;
+
+namespace {
+
+constexpr double kProductClocks = 6;
+constexpr int kProductsOfAWarp = 60;
+constexpr double kProductsClocks = kProductClocks * kProductsOfAWarp;
+constexpr double kLinkClocks =
+    17;  // an exponential of the one before: few issue slots in a long time
+constexpr int kDelayLinks = 12;
+constexpr int kTailLinks = 24;
+constexpr double kDelayClocks = kLinkClocks * kDelayLinks;
+constexpr double kTailClocks = kLinkClocks * kTailLinks;
+constexpr double kMargin = 30;  // latencies at ends, and slots that products do not get
+
+// Of what is in %f1, where the result is too.
+std::string exponentials(int links) { return many("ex2.approx.ftz.f32 %f1, %f1;\n", links); }
+
+// All wait for %f1, and what is behind them may wait for the last one, in %f1. Four sums in turn: one
+// warp alone keeps the tensor core busy.
+std::string products() {
+  std::string text = "mov.b32 %r2, %f1;\n";
+  for (int i = 0; i < kProductsOfAWarp; ++i) {
+    const int first = 4 + i % 4 * 4;
+    const std::string sums =
+        fmt::format("{{%f{}, %f{}, %f{}, %f{}}}", first, first + 1, first + 2, first + 3);
+    text += "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + sums +
+            ", {%r2, %r2, %r2, %r2}, {%r3, %r3}, " + sums + ";\n";
+  }
+  return text + "mov.f32 %f1, %f16;\n";
+}
+
+// Two warps a partition, of one CTA or of two: `some` is what those do for which `condition` holds, of
+// the CTA (%r0) and the thread (%r1).
+double clocks_of(const std::string& condition, const std::string& some, const std::string& others,
+                 std::uint32_t threads, std::uint32_t ctas) {
+  const CountedRun run(std::string(kClockDeclarations) + "mov.u32 %r0, %ctaid.x;\n" +
+                           "mov.u32 %r1, %tid.x;\nsetp." + condition + ";\n@%p1 bra SOME;\n" +
+                           others + "ret;\nSOME:\n" + some,
+                       TensorRule::ampere, threads, ctas);
+  DeviceProfile profile = test::small_profile();
+  profile.tensor_f16_flop_per_clock_sm = 4096 * 4 / kProductClocks;
+  profile.block_start_clocks = 0;
+  SmWork work;
+  work.grid = run.launch.grid;
+  work.resident = static_cast<int>(ctas);
+  return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile, work)
+      .clocks;
+}
+
+}  // namespace
+
+TEST_CASE("of a CTA's warps with products that one goes first which issued last") {
+  // Half of them come when the others, which have a tail, are at their products.
+  const std::string late = exponentials(kDelayLinks) + products();
+  const std::string early = products() + exponentials(kTailLinks);
+  const double early_alone = kProductsClocks + kTailClocks;
+  for (const char* are_late : {"lt.u32 %p1, %r1, 128", "ge.u32 %p1, %r1, 128"}) {
+    CAPTURE(std::string(are_late));
+    CHECK(std::abs(clocks_of(are_late, late, early, 256, 1) - early_alone) <= kMargin);
+  }
+}
+
+TEST_CASE("the first CTA's warps with products go first, also before one that issued last") {
+  const std::string late = exponentials(kDelayLinks) + products() + exponentials(kTailLinks);
+  const std::string early = products();
+  const double late_alone = kDelayClocks + kProductsClocks + kTailClocks;
+  const double late_behind = 2 * kProductsClocks + kTailClocks;
+  CHECK(std::abs(clocks_of("eq.u32 %p1, %r0, 0", late, early, 128, 2) - late_alone) <= kMargin);
+  CHECK(std::abs(clocks_of("eq.u32 %p1, %r0, 1", late, early, 128, 2) - late_behind) <= kMargin);
+}
+
+}  // namespace fa_tune::test
