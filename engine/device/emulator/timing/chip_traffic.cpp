@@ -27,8 +27,9 @@ constexpr double kSharedLineReads = 12;
 // blocks read it gets 78, all that its port takes, if they read within the same 64 KB, but 42 within
 // 256 KB and 36 within a megabyte (microbench_h200_copies.json). Blocks of a kernel drift apart as
 // they walk: five kernels of mma.sync that wait for L2 most of the time got 51 to 66 (Nsight Compute, a
-// log, 2026-11-29).
+// log, 2026-11-29). When a launch begins they are still together.
 constexpr double kMeetingCopies = 1.8;
+constexpr double kMeetingCopiesAtFirst = 2.3;
 // What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
 // wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
 // H100 and an H200: 0.29 to 0.52, mostly 0.42.
@@ -42,8 +43,8 @@ constexpr double kTileTime = 2;
 // CTAs that are looked at. Of more the rest are taken to go on like that.
 constexpr std::uint64_t kMostFollowed = 1 << 13;
 
-double meeting_copies(const Traffic& traffic) {
-  return std::min(readers_of_copies(traffic), kMeetingCopies);
+double meeting_copies(const Traffic& traffic, double most = kMeetingCopies) {
+  return std::min(readers_of_copies(traffic), most);
 }
 
 // Of what L2 has for the SMs, what one of the busy ones gets if L2 is `gain` times as fast.
@@ -112,12 +113,15 @@ double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, dou
                   share_of_dram(profile, traffic, busy_sms));
 }
 
-double bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
+BulkGain bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {
   const double others = bytes_per_clock(profile, traffic, busy_sms);
-  if (others <= 0) return 1;
-  const double bulk = std::min(share_of_l2(profile, meeting_copies(traffic), busy_sms),
-                               share_of_dram(profile, traffic, busy_sms));
-  return std::max(bulk / others, 1.0);
+  if (others <= 0) return {};
+  const auto gain = [&](double meeting) {
+    const double bulk = std::min(share_of_l2(profile, meeting, busy_sms),
+                                 share_of_dram(profile, traffic, busy_sms));
+    return std::max(bulk / others, 1.0);
+  };
+  return {gain(meeting_copies(traffic, kMeetingCopiesAtFirst)), gain(meeting_copies(traffic))};
 }
 
 double store_cost(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {

@@ -5,6 +5,7 @@
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
@@ -36,7 +37,7 @@ double l2_bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, 
 double bytes_per_clock(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
 // How much faster than that bulk copies are, of which those of several SMs for the same data meet on
 // their way.
-double bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
+BulkGain bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
 // What a byte that is stored takes of bytes_per_clock, beside one that is loaded: DRAM does not care.
 double store_cost(const DeviceProfile& profile, const Traffic& traffic, double busy_sms);
 

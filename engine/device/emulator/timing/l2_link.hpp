@@ -10,8 +10,8 @@ namespace fa_tune::emulator {
 //
 // The SM's port takes one transfer after the other. What L2 gives, all SMs share, but not each its
 // part at each moment: while some compute, others get more. So bulk copies of an SM that has asked for
-// nothing for a while have its part of that time later, as fast as its port takes it. Loads and
-// cp.async always go at the fixed part: the train variants fit that better.
+// nothing for a while have its part of that time later, as fast as its port takes it; and so have its
+// stores. Loads and cp.async always go at the fixed part: the train variants fit that better.
 //
 // Stores have a port of their own, and cost L2 more. On an H200 (microbench_h200_fixed.json, "stores")
 // one SM stores 32 bytes a clock, by bulk copies or by threads, and each of 132 at a time 18, where it
@@ -20,7 +20,7 @@ namespace fa_tune::emulator {
 // that but loads, which have what it leaves.
 class L2Link {
  public:
-  // Of which bulk copies have the part later. With twice as many 740 kernels rank the same.
+  // Of which bulk copies and stores have the part later. With twice as many 740 kernels rank the same.
   static constexpr double kSavedClocks = 2000;
   static constexpr double kStoredBytesPerClock = 32;
   static constexpr double kStoreCost = 1.9;  // of L2, beside a byte that is loaded
@@ -52,10 +52,15 @@ class L2Link {
     if (share_ <= 0) return at;
     busy_ += bytes / share_;
     shared_free_ = std::max(shared_free_, at) + store_cost_ * bytes / share_;
-    return stores_free_ = std::max(stores_free_, at) + (bytes + again) / stores_;
+    store_port_free_ = std::max(store_port_free_, at) + (bytes + again) / kStoredBytesPerClock;
+    stores_free_ = std::max(stores_free_, at - kSavedClocks) + (bytes + again) / stores_;
+    return std::max({stores_free_, store_port_free_, at});
   }
   // Issue of a thread's store must wait until then.
-  double open_to_stores_from() const { return stores_free_ - kWaitingStoreBytes / stores_; }
+  double open_to_stores_from() const {
+    return std::max(stores_free_ - kWaitingStoreBytes / stores_,
+                    store_port_free_ - kWaitingStoreBytes / kStoredBytesPerClock);
+  }
   double busy() const { return busy_; }  // clocks of the SM's share
 
  private:
@@ -72,6 +77,7 @@ class L2Link {
   double shared_free_ = 0;
   double port_free_ = 0;
   double stores_free_ = 0;
+  double store_port_free_ = 0;
   double busy_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "engine/device/emulator/target/launch.hpp"
@@ -8,13 +9,14 @@
 
 namespace fa_tune::emulator {
 
-// The CTAs that one SM runs, the one that is done last, in their order. Recorded ones stand for
-// those that were not recorded.
+// The CTAs that one SM runs, in their order. Recorded ones stand for those that were not recorded.
 class RecordedWork {
  public:
-  // Of a launch of `grid` on `sms` SMs that hold `resident` CTAs each. The record has a CTA at
-  // least, and outlives this.
-  RecordedWork(const Record& record, const Dim3& grid, std::uint64_t sms, int resident);
+  // Of the SMs that are done last in a launch of `grid` on `sms` SMs that hold `resident` CTAs each,
+  // the last first; no two of them run the same. One where all CTAs are equal. The record has a CTA at
+  // least, and outlives them.
+  static std::vector<RecordedWork> of_last_sms(const Record& record, const Dim3& grid,
+                                               std::uint64_t sms, int resident);
 
   std::uint64_t count() const { return order_.size(); }
   const BlockTrace& trace_of(std::uint64_t number) const {
@@ -25,6 +27,9 @@ class RecordedWork {
   double kept(std::uint64_t count) const;
 
  private:
+  RecordedWork(const Record& record, std::vector<std::size_t> order)
+      : record_(record), order_(std::move(order)) {}
+
   const Record& record_;
   std::vector<std::size_t> order_;  // of the record's CTAs
 };

@@ -22,6 +22,8 @@ inline constexpr double kClusterBarrierClocks = 100;
 // 2026-11-29).
 inline constexpr double kBulkClocks = 50;
 inline constexpr double kFirstCopyClocks = 100;
+// From a launch's begin: so long its CTAs, which begin together, read what they share at the same time.
+inline constexpr double kFirstClocks = 10'000;
 // From a bulk store's last byte that leaves the SM until its thread knows that all are stored. That
 // they have been read it learns at about the same time (microbench_h200_fixed.json, "stores").
 inline constexpr double kBulkStoreClocks = 65;

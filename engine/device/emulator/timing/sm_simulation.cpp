@@ -48,12 +48,12 @@ bool beside_products(const Cost& cost) {
 class Simulation {
  public:
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
-             const SmWork& work)
+             const SmWork& work, const RecordedWork& recorded)
       : code_(code),
         record_(record),
         profile_(profile),
         work_(work),
-        recorded_(record, work.grid, work.sms, work.resident),
+        recorded_(recorded),
         cache_(lines_that_run(code, record), recorded_.instructions() <= kMostInstructions),
         per_op_(traffic_per_execution(code, record, work.l1)),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost,
@@ -364,7 +364,7 @@ class Simulation {
   const Record& record_;
   const DeviceProfile& profile_;
   SmWork work_;
-  RecordedWork recorded_;
+  const RecordedWork& recorded_;
   InstructionCache cache_;
   std::vector<OpTraffic> per_op_;  // by instruction
   std::vector<double> draws_;
@@ -394,7 +394,13 @@ class Simulation {
 SmTime simulate_sm(const MachineCode& code, const Record& record, const DeviceProfile& profile,
                    const SmWork& work) {
   if (record.blocks().empty()) return {};
-  return Simulation(code, record, profile, work).run();
+  SmTime last;
+  for (const RecordedWork& recorded :
+       RecordedWork::of_last_sms(record, work.grid, work.sms, work.resident)) {
+    const SmTime time = Simulation(code, record, profile, work, recorded).run();
+    if (time.clocks + time.end_clocks > last.clocks + last.end_clocks) last = time;
+  }
+  return last;
 }
 
 }  // namespace fa_tune::emulator

@@ -26,13 +26,19 @@ enum class Wait : std::uint8_t {
 inline constexpr std::size_t kWaitCount = static_cast<std::size_t>(Wait::count);
 const char* name_of(Wait wait);
 
+// How much faster than its other reads L2 gives what bulk copies read.
+struct BulkGain {
+  double at_first = 1;  // when a launch begins
+  double later = 1;
+};
+
 // The part of a launch that one SM runs.
 struct SmWork {
   Dim3 grid;              // CTAs of the launch
   std::uint64_t sms = 1;  // that share them
   int resident = 1;       // CTAs on the SM at the same time
   double l2_bytes_per_clock = 0;
-  double bulk_gain = 1;                // how much faster L2 gives what bulk copies read
+  BulkGain bulk_gain = {};
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take
   double store_cost = 1;               // of a byte that is stored, in bytes that are loaded
   double store_bytes_per_clock = 0;    // that L2 takes
@@ -59,7 +65,7 @@ struct SmTime {
   std::array<double, kWaitCount> waits{};  // clocks, summed over warps
 };
 
-// Runs the recorded CTAs through a simulated SM: warps issue in the order of the machine code, one
+// Runs the recorded CTAs through a simulated SM, of several that may be done last the one that is: warps issue in the order of the machine code, one
 // instruction a clock and scheduler, when inputs, unit and scheduler are there. Deterministic.
 // Looks at a bounded number of instructions and takes the rest to go on like that.
 SmTime simulate_sm(const MachineCode& code, const Record& record, const DeviceProfile& profile,

@@ -129,7 +129,8 @@ void SmSynchronization::let_go(SimulatedPhases& phases, std::uint32_t number) {
 
 double SmSynchronization::load_bytes(double bytes, double receivers, double at) {
   if (first_copy_ < 0) first_copy_ = at + kFirstCopyClocks;
-  return l2_.move_to_all(bytes, receivers, work_.bulk_gain, at) + std::max(first_copy_ - at, 0.0) +
+  const double gain = at < kFirstClocks ? work_.bulk_gain.at_first : work_.bulk_gain.later;
+  return l2_.move_to_all(bytes, receivers, gain, at) + std::max(first_copy_ - at, 0.0) +
          profile_.l2_latency + work_.copies_dram_clocks + kBulkClocks;
 }
 

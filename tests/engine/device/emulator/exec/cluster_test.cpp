@@ -327,4 +327,24 @@ TWICE:
   CHECK(twice.run().find("twice") != std::string::npos);
 }
 
+TEST_CASE("a prediction looks at eight clusters of a launch that is too large to run as a whole") {
+  constexpr std::uint32_t kBlocks = 100;
+  Hopper bench(kernel(".param .u64 out", kRegisters + R"(
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r3, 0;
+LOOP:
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p1, %r3, 100000;
+  @%p1 bra LOOP;
+  ld.param.u64 %rd1, [out];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  st.global.u32 [%rd2], 1;)"),
+               kBlocks);
+  bench.launch.config.grid.x = kBlocks;
+  bench.launch.config.cluster.x = 2;
+  REQUIRE(bench.device->time(bench.launch, {}));
+  CHECK(std::ranges::count(bench.words(), 1U) == 2 * 8);
+}
+
 }  // namespace fa_tune::test

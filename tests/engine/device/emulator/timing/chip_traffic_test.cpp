@@ -22,14 +22,14 @@ Traffic copies_of(double readers) {
 
 }  // namespace
 
-TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time") {
+TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time, 2.3 at first") {
   emulator::DeviceProfile profile = test::small_profile();
   profile.l2_bytes = 8'000'000'000;
   profile.l2_hit_gb_per_s = profile.l2_miss_gb_per_s = 1000;
   profile.l2_port_bytes_per_clock_sm = 1e9;
   const auto rate = [&](double readers) {
     const Traffic traffic = copies_of(readers);
-    return bulk_gain(profile, traffic, profile.sms) *
+    return bulk_gain(profile, traffic, profile.sms).later *
            l2_bytes_per_clock(profile, traffic, profile.sms);
   };
   const double alone = rate(1);
@@ -37,6 +37,11 @@ TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time"
   CHECK(rate(1.5) == doctest::Approx(1.5 * alone));
   CHECK(rate(3) == doctest::Approx(1.8 * alone));
   CHECK(rate(64) == doctest::Approx(1.8 * alone));
+  const auto gains = [&](double readers) {
+    return bulk_gain(profile, copies_of(readers), profile.sms);
+  };
+  CHECK(gains(64).at_first / gains(64).later == doctest::Approx(2.3 / 1.8));
+  CHECK(gains(1.5).at_first == gains(1.5).later);
   // L2 gives them once.
   CHECK(l2_us(profile, copies_of(1), 0, 0) == doctest::Approx(4000));
   CHECK(l2_us(profile, copies_of(64), 0, 0) == doctest::Approx(4000 / 1.8));
@@ -46,7 +51,7 @@ TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time"
   // Of what DRAM brings, no more than it has.
   profile.l2_bytes = 1024;
   profile.dram_gb_per_s = 1e-6;
-  CHECK(bulk_gain(profile, copies_of(64), profile.sms) == 1);
+  CHECK(bulk_gain(profile, copies_of(64), profile.sms).later == 1);
 }
 
 TEST_CASE("what copies bring is told from what is read once beside them") {

@@ -60,11 +60,27 @@ TEST_CASE("L2 link: stores have a port of their own, and cost L2 more than loads
   CHECK(L2Link(0, 0).store(100, 7) == 7);
 }
 
+TEST_CASE("L2 link: stores have later what L2 could have taken before, as fast as their port") {
+  L2Link link(1000, 0, 1, 16);
+  // At the beginning all SMs store.
+  CHECK(link.store(1600, 0) == 100);
+  // 900 clocks are left: 14,400 bytes, of which the port takes 32 a clock.
+  CHECK(link.store(9600, 1000) == 1300);
+  CHECK(link.store(9600, 1300) == 1600);
+  // Those are used up: at 16 a clock.
+  CHECK(link.store(16'000, 1600) == 2300);
+  // No more than those of kSavedClocks.
+  CHECK(link.store(16 * L2Link::kSavedClocks + 32'000, 1e6) == 1e6 + 2000);
+}
+
 TEST_CASE("L2 link: a thread's store is issued while not too much is on its way") {
   L2Link link(1000, 0, 1, 16);
   CHECK(link.open_to_stores_from() <= 0);
   link.store(32 * 1024, 0);
   CHECK(link.open_to_stores_from() == 1024);
+  // Behind a pause the port alone makes them wait.
+  link.store(24 * 1024, 10'000);
+  CHECK(link.open_to_stores_from() == 10'000 + 256);
 }
 
 }  // namespace fa_tune::test

@@ -35,8 +35,9 @@ struct Recorded {
       number += apart;
     }
   }
+  // Of the last SM.
   RecordedWork on(const emulator::Dim3& grid, std::uint64_t sms, int resident = 1) const {
-    return {record, grid, sms, resident};
+    return RecordedWork::of_last_sms(record, grid, sms, resident).front();
   }
 
   Program program;
@@ -108,8 +109,28 @@ TEST_CASE("the nearest recorded CTA of the row stands for one, if work rises or 
 TEST_CASE("CTAs go to the SM that has room first") {
   // The first SM has the first CTA alone, and is done last.
   CHECK(stand_ins(Recorded({9, 3, 2, 1}).on({4}, 2)) == std::vector<std::uint64_t>{0});
-  // Two at a time get on half as fast: 14 of work on the first SM, 15 on the other one.
-  CHECK(stand_ins(Recorded({9, 8, 5, 4, 3}).on({5}, 2, 2)) == std::vector<std::uint64_t>{1, 3, 4});
+  // Each of two has a partition to itself: the other SM has room first, and is done before the first.
+  CHECK(stand_ins(Recorded({9, 8, 5, 4, 3}).on({5}, 2, 2)) == std::vector<std::uint64_t>{0, 2});
+}
+
+TEST_CASE("the CTAs' warps share the partitions of their SM, one behind the other") {
+  // The ninth CTA goes to the second SM, where one of 1 was done first, and stands in the way of the
+  // one of 8 that began there: its partition would be free.
+  const Recorded recorded({8, 8, 2, 2, 2, 2, 2, 1, 1});
+  CHECK(stand_ins(recorded.on({9}, 2, 4)) == std::vector<std::uint64_t>{1, 3, 5, 7, 8});
+}
+
+TEST_CASE("several SMs are looked at that may be done last, no two with the same work") {
+  using Works = std::vector<RecordedWork>;
+  const auto of_last = [](const Recorded& recorded, const emulator::Dim3& grid, int resident) {
+    return RecordedWork::of_last_sms(recorded.record, grid, 8, resident);
+  };
+  const Works works = of_last(Recorded(kFalling, 9), {64, 40}, 2);
+  REQUIRE(works.size() == 3);
+  for (std::size_t i = 1; i < works.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) CHECK(stand_ins(works[i]) != stand_ins(works[j]));
+  CHECK(of_last(Recorded({3, 3}), {64, 40}, 2).size() == 1);
+  CHECK(of_last(Recorded(kFalling), {8}, 2).size() == 1);
 }
 
 TEST_CASE("CTAs of different lengths: the busiest SM has its share, and little more") {
