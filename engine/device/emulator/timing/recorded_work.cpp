@@ -19,11 +19,11 @@ constexpr double kSame = 1.02;
 constexpr std::uint64_t kAlike = 4;
 // CTAs that are assigned to SMs one by one. Of more the last ones matter no more.
 constexpr std::uint64_t kMostAssigned = 1 << 16;
-// The share of a partition's time that a warp alone makes use of; each further one uses as much of what
-// is left. With it seven causal kernels of mma.sync have SMs that work 0.70 to 0.96 and 1.07 to 1.27
-// times as long as the mean one, where Nsight Compute measured 0.68 to 0.96 and 1.06 to 1.31 on an H200
-// (a log, 2026-11-29). Which of the SMs at the end is the last one that does not tell: so several are
-// looked at.
+// The share of a partition's time that a warp alone makes use of; each further one uses as much of
+// what is left. With it the SMs of seven causal kernels of mma.sync work 0.70 to 0.96 and 1.07 to
+// 1.27 times as long as the mean one; on an H200 Nsight Compute measured 0.68 to 0.96 and 1.06 to 1.31
+// (tools/bench/results/clock, "who is done last"). Which of those at the end is the last one that
+// does not tell: so several are looked at.
 constexpr double kUseOfOneWarp = 0.5;
 constexpr std::size_t kLastSms = 3;
 
@@ -108,7 +108,7 @@ double done_by(std::size_t warps) {
 }
 
 // An SM whose CTAs' warps share their partitions. A CTA's are in the partitions behind those of the CTA
-// before it, whoever has gone meanwhile: so it is on an H200, too (a log, 2026-11-29).
+// before it, whoever has gone meanwhile: so it is on an H200 (placement_h200.json, "partitions").
 class BusySm {
  public:
   explicit BusySm(std::size_t warps_of_a_cta) : warps_(warps_of_a_cta) {}

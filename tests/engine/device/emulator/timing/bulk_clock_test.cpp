@@ -27,9 +27,10 @@ struct BulkRun : CountedRun {
                    std::uint32_t cluster = 1)
       : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
-  SmTime sm() const {
+  SmTime sm(const BulkGain& gain = {}) const {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
+    work.bulk_gain = gain;
     work.l2_bytes_per_clock = 16;
     work.store_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
@@ -105,6 +106,20 @@ TEST_CASE("a bulk copy takes its bytes' time, and the next one comes after it") 
   const double small = one_thread(copy(1024, 0) + wait(0));
   const double large = one_thread(copy(17408, 0) + wait(0));
   CHECK(large - small == doctest::Approx(16384 / 16.0).epsilon(0.05));
+}
+
+TEST_CASE("bulk copies meet those of other SMs the more while a launch begins") {
+  // As much as L2's share takes 10,000 clocks for, at once or behind as many.
+  const std::string copies =
+      copy(40960, 0) + copy(40960, 1) + copy(40960, 2) + copy(40960, 3) + wait(3);
+  const std::string pause = many("ex2.approx.ftz.f32 %f1, %f1;\n", 900);
+  const auto clocks = [&](const std::string& before, const BulkGain& gain) {
+    return BulkRun(kBegin + "@%p1 bra END;\n" + before + copies + "END: ret;").sm(gain).clocks;
+  };
+  CHECK(clocks("", {2, 1}) == clocks("", {2, 2}));
+  CHECK(clocks("", {2, 1}) < clocks("", {1, 1}) - 4000);
+  CHECK(clocks(pause, {2, 1}) == clocks(pause, {1, 1}));
+  CHECK(clocks(pause, {2, 1}) > clocks(pause, {2, 2}) + 2000);
 }
 
 TEST_CASE("a producer waits for consumers: more stages, less time") {

@@ -332,4 +332,25 @@ TEST_CASE("lanes that part are simulated one way after the other") {
   CHECK(Ran(body("16"), 32).clocks(profile) == doctest::Approx(2 * one_way).epsilon(0.1));
 }
 
+TEST_CASE("the SM that is done last is not always the one with most instructions") {
+  // On two SMs: one block of 1,000 additions, and one of 600 exponentials, each waiting for the one
+  // before, with a short one behind it.
+  const auto clocks = [](int exponentials) {
+    const CountedRun run(std::string(kClockDeclarations) +
+                             "mov.u32 %r0, %ctaid.x;\nsetp.eq.u32 %p1, %r0, 1;\n@%p1 bra SLOW;\n" +
+                             "setp.eq.u32 %p1, %r0, 2;\n@%p1 bra DONE;\n" +
+                             many("add.f32 %f2, %f2, %f1;\n", 1000) + "bra DONE;\nSLOW:\n" +
+                             many("ex2.approx.ftz.f32 %f1, %f1;\n", exponentials) + "DONE:\n",
+                         TensorRule::ampere, 32, 3);
+    const emulator::DeviceProfile profile = test::small_profile();
+    SmWork work;
+    work.grid = run.launch.grid;
+    work.sms = 2;
+    return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile,
+                       work)
+        .clocks;
+  };
+  CHECK(clocks(600) - clocks(300) > 300 * 4);
+}
+
 }  // namespace fa_tune::test
