@@ -8,6 +8,8 @@
 #include <queue>
 #include <utility>
 
+#include "engine/device/emulator/target/profile.hpp"
+
 namespace fa_tune::emulator {
 namespace {
 
