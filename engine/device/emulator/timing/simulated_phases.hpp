@@ -23,6 +23,7 @@ inline constexpr double kClusterBarrierClocks = 100;
 inline constexpr double kBulkClocks = 50;
 inline constexpr double kFirstCopyClocks = 100;
 // From a launch's begin: so long its CTAs, which begin together, read what they share at the same time.
+// Not measured: kernels at 512 keys are over by then.
 inline constexpr double kFirstClocks = 10'000;
 // From a bulk store's last byte that leaves the SM until its thread knows that all are stored. That
 // they have been read it learns at about the same time (microbench_h200_fixed.json, "stores").
