@@ -39,7 +39,7 @@ constexpr std::uint64_t kLaunchBudget = 10'000'000'000;
 // How many clusters (or CTAs of their own) a prediction looks at. Blocks that take one tile after the
 // other have unlike work, in groups of neighbours, and who has most is waited for. Of 128 causal shapes,
 // tiles and orders of wgmma.cu on 132 SMs four clusters of two miss those with most in 4 (by up to a
-// half), eight in none.
+// half), eight in none: counted from the order in wgmma_tile_scheduler.cuh.
 constexpr std::uint64_t kSampledClusters = 8;
 // Where a launch executes no more warp instructions than this, with those that products of tensor
 // cores count for, all of its blocks run for a prediction too, so that those it looks at do their

@@ -4,8 +4,8 @@
 
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
+#include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
-#include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {

@@ -6,6 +6,12 @@
 
 namespace fa_tune::emulator {
 
+// How much faster than its other reads L2 gives what bulk copies read.
+struct BulkGain {
+  double at_first = 1;  // when a launch begins
+  double later = 1;
+};
+
 // The way between a simulated SM and L2. Bytes, clocks.
 //
 // The SM's port takes one transfer after the other. What L2 gives, all SMs share, but not each its

@@ -1,10 +1,29 @@
 #include "engine/device/emulator/timing/op_traffic.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 namespace fa_tune::emulator {
+namespace {
+
+// Multiples of these are spread evenly, however many they are: draws of one instruction after the
+// other, and the first draws of several.
+constexpr double kGoldenRatio = 0.6180339887498949;
+constexpr double kPlasticRatio = 0.7548776662466927;
+
+}  // namespace
+
+EvenDraws::EvenDraws(std::size_t instructions) {
+  for (std::size_t i = 0; i < instructions; ++i)
+    last_.push_back(std::fmod(static_cast<double>(i) * kPlasticRatio, 1.0));
+}
+
+double EvenDraws::next(std::size_t instruction) {
+  double& last = last_[instruction];
+  return last = std::fmod(last + kGoldenRatio, 1.0);
+}
 
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
                                              const L1Reuse& l1) {

@@ -16,6 +16,17 @@ struct OpTraffic {
   LoadSources from;       // of loads
 };
 
+// Numbers from 0 to 1 for each instruction, one after the other, spread evenly however many are drawn:
+// L1 answers some executions of a load, L2 and DRAM others.
+class EvenDraws {
+ public:
+  explicit EvenDraws(std::size_t instructions);
+  double next(std::size_t instruction);
+
+ private:
+  std::vector<double> last_;
+};
+
 // By instruction of the program.
 std::vector<OpTraffic> traffic_per_execution(const MachineCode& code, const Record& record,
                                              const L1Reuse& l1);

@@ -34,10 +34,6 @@ constexpr double kOperandSlots = 5;
 // long as a load from L2 (microbench_h200_fixed.json, "stores" and "cluster"). The end of a kernel that
 // has stored is one too: it comes 0.27 to 0.40 us later than without (there, "launch_us").
 constexpr double kFenceClocks = 270;
-// Multiples of these are spread evenly, however many they are: draws of one instruction after the
-// other, and the first draws of several.
-constexpr double kGoldenRatio = 0.6180339887498949;
-constexpr double kPlasticRatio = 0.7548776662466927;
 constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to local memory
 
 // It takes an issue slot that products need too.
@@ -56,6 +52,7 @@ class Simulation {
         recorded_(recorded),
         cache_(lines_that_run(code, record), recorded_.instructions() <= kMostInstructions),
         per_op_(traffic_per_execution(code, record, work.l1)),
+        draws_(per_op_.size()),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost,
             work.store_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
@@ -63,8 +60,6 @@ class Simulation {
         in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
                  code.costs.end()) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
-    for (std::size_t i = 0; i < per_op_.size(); ++i)
-      draws_.push_back(std::fmod(static_cast<double>(i) * kPlasticRatio, 1.0));
   }
 
   SmTime run() {
@@ -254,11 +249,9 @@ class Simulation {
     return sectors * step.share * kSectorBytes;
   }
 
-  // L1 answers some executions of a load, L2 and DRAM others, and of several that a warp waits for at
-  // a time the slowest counts: so each has one source, drawn.
+  // Of several loads that a warp waits for at a time the slowest counts: so each has one source, drawn.
   double latency_of_load(std::uint32_t op) {
-    double& draw = draws_[op];
-    draw = std::fmod(draw + kGoldenRatio, 1.0);
+    const double draw = draws_.next(op);
     const LoadSources& from = per_op_[op].from;
     // L1 and shared memory are one memory.
     if (draw < from.l1) return profile_.shared_latency;
@@ -367,7 +360,7 @@ class Simulation {
   const RecordedWork& recorded_;
   InstructionCache cache_;
   std::vector<OpTraffic> per_op_;  // by instruction
-  std::vector<double> draws_;
+  EvenDraws draws_;
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
   std::size_t slots_;  // for CTAs

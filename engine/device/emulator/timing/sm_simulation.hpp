@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
 #include "engine/device/emulator/trace/record.hpp"
@@ -25,12 +26,6 @@ enum class Wait : std::uint8_t {
 };
 inline constexpr std::size_t kWaitCount = static_cast<std::size_t>(Wait::count);
 const char* name_of(Wait wait);
-
-// How much faster than its other reads L2 gives what bulk copies read.
-struct BulkGain {
-  double at_first = 1;  // when a launch begins
-  double later = 1;
-};
 
 // The part of a launch that one SM runs.
 struct SmWork {

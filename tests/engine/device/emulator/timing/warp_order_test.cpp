@@ -21,8 +21,8 @@ namespace {
 constexpr double kProductClocks = 6;
 constexpr int kProductsOfAWarp = 60;
 constexpr double kProductsClocks = kProductClocks * kProductsOfAWarp;
-constexpr double kLinkClocks =
-    17;  // an exponential of the one before: few issue slots in a long time
+// An exponential of the one before: few issue slots in a long time.
+constexpr double kLinkClocks = 17;
 constexpr int kDelayLinks = 12;
 constexpr int kTailLinks = 24;
 constexpr double kDelayClocks = kLinkClocks * kDelayLinks;
