@@ -1,7 +1,6 @@
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "engine/device/emulator/timing/instruction_cache.hpp"
