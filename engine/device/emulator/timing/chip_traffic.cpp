@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -26,9 +27,13 @@ constexpr double kSharedLineReads = 12;
 // as these. While all SMs of an H200 copy, each gets 34 bytes a clock of data of its own. Of what 132
 // blocks read it gets 78, all that its port takes, if they read within the same 64 KB, but 42 within
 // 256 KB and 36 within a megabyte (microbench_h200_copies.json). Blocks of a kernel drift apart as
-// they walk: five kernels of mma.sync that wait for L2 most of the time got 51 to 66 (Nsight Compute, a
-// log, 2026-11-29). When a launch begins they are still together.
-constexpr double kMeetingCopies = 1.8;
+// they walk, and the more if some have less to do than others. By Nsight Compute's counters of
+// kernels of mma.sync that wait for L2 most of the time, SMs receive 1.2 to 1.7 times what L2 gives, under
+// a causal mask 1.15 to 1.35 times (a log, 2026-11-29). Which of them, nothing here tells: set on the
+// ninth and the tenth seed's kernels. When a launch begins blocks are still together.
+constexpr double kMeetingCopies = 2;
+constexpr double kUnlikeMeet = 0.85;  // of these, where work is as unlike as under a causal mask
+constexpr double kUnlike = 0.55;
 constexpr double kMeetingCopiesAtFirst = 2.3;
 // What a launch wrote last is still in L2 when it ends, this share of L2: the launch after it has to
 // wait until DRAM takes it. By Nsight Compute's counters of kernels that wrote 67 or 134 MB on an
@@ -43,8 +48,27 @@ constexpr double kTileTime = 2;
 // CTAs that are looked at. Of more the rest are taken to go on like that.
 constexpr std::uint64_t kMostFollowed = 1 << 13;
 
-double meeting_copies(const Traffic& traffic, double most = kMeetingCopies) {
-  return std::min(readers_of_copies(traffic), most);
+double meeting_copies(const Traffic& traffic) {
+  const double unlike = std::min(traffic.unlike / kUnlike, 1.0);
+  return std::min(readers_of_copies(traffic), kMeetingCopies * std::lerp(1, kUnlikeMeet, unlike));
+}
+
+double meeting_copies_at_first(const Traffic& traffic) {
+  return std::min(readers_of_copies(traffic), kMeetingCopiesAtFirst);
+}
+
+// Standard deviation of what CTAs have to do, of the mean.
+double unlike(const Record& record) {
+  double sum = 0;
+  double squares = 0;
+  for (const BlockTrace& block : record.blocks()) {
+    double work = 0;
+    for (const WarpTrace& warp : block.warps) work += real(warp.instructions);
+    sum += work;
+    squares += work * work;
+  }
+  if (sum <= 0) return 0;
+  return std::sqrt(std::max(squares * real(record.blocks().size()) / (sum * sum) - 1, 0.0));
 }
 
 // Of what L2 has for the SMs, what one of the busy ones gets if L2 is `gain` times as fast.
@@ -89,6 +113,7 @@ Traffic traffic_of(const Program& program, const std::vector<Cost>& costs, const
   // Beside bulk copies others bring what is read once: Q beside K and V.
   if (traffic.bulk > 0) traffic.copied = traffic.bulk;
   traffic.distinct = std::min(reachable_bytes, traffic.read + traffic.written);
+  traffic.unlike = unlike(record);
   return traffic;
 }
 
@@ -121,7 +146,7 @@ BulkGain bulk_gain(const DeviceProfile& profile, const Traffic& traffic, double 
                                  share_of_dram(profile, traffic, busy_sms));
     return std::max(bulk / others, 1.0);
   };
-  return {gain(meeting_copies(traffic, kMeetingCopiesAtFirst)), gain(meeting_copies(traffic))};
+  return {gain(meeting_copies_at_first(traffic)), gain(meeting_copies(traffic))};
 }
 
 double store_cost(const DeviceProfile& profile, const Traffic& traffic, double busy_sms) {

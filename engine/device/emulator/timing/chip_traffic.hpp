@@ -18,6 +18,7 @@ struct Traffic {
   double distinct = 0;
   double bulk = 0;    // of what is read: by bulk copies
   double copied = 0;  // the same, or where there are none, by asynchronous copies
+  double unlike = 0;  // standard deviation of CTAs' instructions, of their mean
 };
 
 // Bulk copies between L2 and shared memory are a part, those within a cluster are not. A copy that

@@ -12,12 +12,21 @@ struct BulkGain {
   double later = 1;
 };
 
+// How bulk copies of several SMs for the same data come together.
+struct Meeting {
+  double gain = 1;    // L2 gives them so much faster
+  double clocks = 0;  // that a copy waits for the others, at most
+};
+
 // The way between a simulated SM and L2. Bytes, clocks.
 //
 // The SM's port takes one transfer after the other. What L2 gives, all SMs share, but not each its
 // part at each moment: while some compute, others get more. So bulk copies of an SM that has asked for
 // nothing for a while have its part of that time later, as fast as its port takes it; and so have its
 // stores. Loads and cp.async always go at the fixed part: the train variants fit that better.
+//
+// Beyond that part bulk copies come because L2 gives several SMs what they ask for at the same time.
+// To meet, they have to wait: a queue in front of L2 grows until as many are there as it takes.
 //
 // Stores have a port of their own, and cost L2 more. On an H200 (microbench_h200_fixed.json, "stores")
 // one SM stores 32 bytes a clock, by bulk copies or by threads, and each of 132 at a time 18, where it
@@ -28,6 +37,10 @@ class L2Link {
  public:
   // Of which bulk copies and stores have the part later. With twice as many 740 kernels rank the same.
   static constexpr double kSavedClocks = 2000;
+  // What an SM takes of bulk copies while others do too; alone an H100's takes up to 118. On an H200
+  // (microbench_h200_copies.json, "by load") 8 KB more take 84 to 91 clocks, and 78 to 82 bytes a
+  // clock come where all ask for as much as they can.
+  static constexpr double kCopiedBytesPerClock = 95;
   static constexpr double kStoredBytesPerClock = 32;
   static constexpr double kStoreCost = 1.9;  // of L2, beside a byte that is loaded
   static constexpr double kWaitingStoreBytes = 16 * 1024;
@@ -46,12 +59,18 @@ class L2Link {
     if (share_ <= 0) return at;
     return take_share(bytes / share_, at);
   }
-  // The same for a bulk copy that `receivers` CTAs get, and L2 gives `gain` times as fast: it comes
-  // from L2 once, and each of them also receives those of the others through its own port.
-  double move_to_all(double bytes, double receivers, double gain, double at) {
+  // The same for a bulk copy that `receivers` CTAs get: it comes from L2 once, and each of them also
+  // receives those of the others through its own port.
+  double move_to_all(double bytes, double receivers, const Meeting& meeting, double at) {
     if (share_ <= 0) return at;
-    if (port_ > 0) port_free_ = std::max(port_free_, at) + bytes * receivers / port_;
-    return std::max({take_share(bytes / (share_ * gain), at - kSavedClocks), port_free_, at});
+    if (port_ > 0)
+      port_free_ =
+          std::max(port_free_, at) + bytes * receivers / std::min(port_, kCopiedBytesPerClock);
+    const double given = take_share(bytes / (share_ * meeting.gain), at - kSavedClocks);
+    // When it would have been given if none met.
+    unmet_free_ = std::max(unmet_free_, at - kSavedClocks) + bytes / share_;
+    unmet_free_ = std::min(unmet_free_, at + meeting.clocks);
+    return std::max({given, port_free_, at}) + std::max(unmet_free_ - at, 0.0);
   }
   // When L2 has taken `bytes` that are stored at `at`, and `again` for sectors that are not filled.
   double store(double bytes, double at, double again = 0) {
@@ -81,6 +100,7 @@ class L2Link {
   double store_cost_;
   double stores_;
   double shared_free_ = 0;
+  double unmet_free_ = 0;
   double port_free_ = 0;
   double stores_free_ = 0;
   double store_port_free_ = 0;

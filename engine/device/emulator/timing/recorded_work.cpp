@@ -57,15 +57,16 @@ std::uint64_t equal_ctas_of_last_sm(std::uint64_t grid, std::uint64_t sms, std::
 // Which recorded CTA stands for each one of the grid: the one that is nearest in the row, the plane or
 // the grid, in the first of these along which the work only rises or only falls, as it does with a
 // causal mask along the rows of queries. If it does nowhere, as where long and short CTAs alternate,
-// they take turns.
+// they take turns. What a CTA has to do lies between what its neighbours have that were recorded.
 class StandIns {
  public:
   StandIns(const Record& record, const std::vector<double>& work, const Dim3& grid,
            std::uint64_t sms)
-      : record_(record), sms_(sms) {
+      : record_(record), work_(work), sms_(sms) {
     for (const std::uint64_t period :
          {std::uint64_t{grid.x}, std::uint64_t{grid.x} * grid.y, grid.count()}) {
-      if (!is_monotonic(work, period)) continue;
+      by_place_ = placed(period);
+      if (!is_monotonic()) continue;
       period_ = period;
       break;
     }
@@ -84,24 +85,46 @@ class StandIns {
                                     blocks.begin());
   }
 
+  // Instructions of a CTA and of the one that stands for it.
+  std::pair<double, double> work_of(std::uint64_t cta) const {
+    const double stand_in = work_[of(cta)];
+    if (period_ == 0) return {stand_in, stand_in};
+    const std::pair<std::uint64_t, double> here{cta % period_, 0};
+    const auto behind = std::ranges::lower_bound(by_place_, here);
+    if (behind == by_place_.begin()) return {behind->second, stand_in};
+    if (behind == by_place_.end()) return {by_place_.back().second, stand_in};
+    const auto [before_at, before] = *std::prev(behind);
+    const auto [behind_at, after] = *behind;
+    const double way = static_cast<double>(here.first - before_at) /
+                       static_cast<double>(std::max<std::uint64_t>(behind_at - before_at, 1));
+    return {std::lerp(before, after, way), stand_in};
+  }
+
  private:
-  bool is_monotonic(const std::vector<double>& work, std::uint64_t period) const {
-    std::vector<std::pair<std::uint64_t, double>> by_place;
-    for (std::size_t i = 0; i < work.size(); ++i)
-      by_place.emplace_back(record_.blocks()[i].block % period, work[i]);
+  using ByPlace = std::vector<std::pair<std::uint64_t, double>>;  // work of recorded CTAs
+
+  ByPlace placed(std::uint64_t period) const {
+    ByPlace by_place;
+    for (std::size_t i = 0; i < work_.size(); ++i)
+      by_place.emplace_back(record_.blocks()[i].block % period, work_[i]);
     std::ranges::sort(by_place);
+    return by_place;
+  }
+  bool is_monotonic() const {
     bool rises = false;
     bool falls = false;
-    for (std::size_t i = 1; i < by_place.size(); ++i) {
-      rises = rises || by_place[i].second > kSame * by_place[i - 1].second;
-      falls = falls || kSame * by_place[i].second < by_place[i - 1].second;
+    for (std::size_t i = 1; i < by_place_.size(); ++i) {
+      rises = rises || by_place_[i].second > kSame * by_place_[i - 1].second;
+      falls = falls || kSame * by_place_[i].second < by_place_[i - 1].second;
     }
     return rises != falls;
   }
 
   const Record& record_;
+  const std::vector<double>& work_;
   std::uint64_t sms_;
   std::uint64_t period_ = 0;  // 0: nowhere
+  ByPlace by_place_;
 };
 
 // What several warps of a partition get done in the time in which one would do 1 if it never waited.
@@ -118,11 +141,15 @@ class BusySm {
   bool idle() const { return running_.empty(); }
   double now() const { return now_; }
   const std::vector<std::size_t>& ran() const { return ran_; }
+  double scale() const { return stand_ins_ > 0 ? work_ / stand_ins_ : 1; }
 
-  void begin(std::size_t block, double work) {
+  // `block` stands for a CTA of `work`, and has `stand_in` itself.
+  void begin(std::size_t block, double work, double stand_in) {
     running_.push_back({work / static_cast<double>(warps_), first_partition_});
     first_partition_ = (first_partition_ + warps_) % kPartitions;
     ran_.push_back(block);
+    work_ += work;
+    stand_ins_ += stand_in;
   }
   double next_end() const {
     double least = std::numeric_limits<double>::infinity();
@@ -168,20 +195,20 @@ class BusySm {
   std::size_t first_partition_ = 0;  // of the next CTA
   std::vector<Cta> running_;
   std::vector<std::size_t> ran_;
+  double work_ = 0;  // of all that it ran, and of those that stand for them
+  double stand_ins_ = 0;
 };
 
 // As a GPU does: one CTA to each SM, then the next one, and then one after the other to the SM that
 // has room first. Returns those of the SMs that are done last.
-std::vector<std::vector<std::size_t>> assign(const StandIns& stand_ins,
-                                             const std::vector<double>& work, std::size_t warps,
-                                             std::uint64_t grid, std::uint64_t sms,
-                                             std::uint64_t resident) {
+std::vector<BusySm> assign(const StandIns& stand_ins, std::size_t warps, std::uint64_t grid,
+                           std::uint64_t sms, std::uint64_t resident) {
   std::vector<BusySm> all(sms, BusySm(warps));
   std::uint64_t begun = 0;
   const auto begin_next = [&](BusySm& sm) {
     if (begun == grid) return;
-    const std::size_t block = stand_ins.of(begun++);
-    sm.begin(block, work[block]);
+    const auto [work, stand_in] = stand_ins.work_of(begun);
+    sm.begin(stand_ins.of(begun++), work, stand_in);
   };
   for (std::uint64_t round = 0; round < resident; ++round)
     for (BusySm& sm : all) begin_next(sm);
@@ -198,10 +225,10 @@ std::vector<std::vector<std::size_t>> assign(const StandIns& stand_ins,
     if (!sm.idle()) ends.emplace(sm.next_end(), next);
   }
   std::ranges::stable_sort(all, std::greater{}, &BusySm::now);
-  std::vector<std::vector<std::size_t>> last;
-  for (const BusySm& sm : all)
-    if (last.size() < kLastSms && std::ranges::find(last, sm.ran()) == last.end())
-      last.push_back(sm.ran());
+  std::vector<BusySm> last;
+  for (BusySm& sm : all)
+    if (last.size() < kLastSms && std::ranges::find(last, sm.ran(), &BusySm::ran) == last.end())
+      last.push_back(std::move(sm));
   return last;
 }
 
@@ -213,18 +240,18 @@ std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const 
   for (const BlockTrace& block : record.blocks()) work.push_back(instructions_of(block));
   const auto [least, most] = std::ranges::minmax_element(work);
   const auto places = static_cast<std::uint64_t>(std::max(resident, 1));
-  std::vector<std::vector<std::size_t>> orders;
+  std::vector<RecordedWork> all;
   if (grid.count() <= sms) {
-    orders = {{static_cast<std::size_t>(most - work.begin())}};
+    all.push_back(RecordedWork(record, {static_cast<std::size_t>(most - work.begin())}));
   } else if (*most <= kEqual * *least || grid.count() > kMostAssigned) {
-    orders = {even_mixture(equal_ctas_of_last_sm(grid.count(), sms, places), work.size())};
+    all.push_back(RecordedWork(
+        record, even_mixture(equal_ctas_of_last_sm(grid.count(), sms, places), work.size())));
   } else {
     const std::size_t warps = std::max<std::size_t>(record.blocks().front().warps.size(), 1);
-    orders = assign(StandIns(record, work, grid, sms), work, warps, grid.count(), sms, places);
+    for (const BusySm& sm :
+         assign(StandIns(record, work, grid, sms), warps, grid.count(), sms, places))
+      all.push_back(RecordedWork(record, sm.ran(), sm.scale()));
   }
-  std::vector<RecordedWork> all;
-  for (std::vector<std::size_t>& order : orders)
-    all.push_back(RecordedWork(record, std::move(order)));
   return all;
 }
 

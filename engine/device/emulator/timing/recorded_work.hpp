@@ -9,7 +9,8 @@
 
 namespace fa_tune::emulator {
 
-// The CTAs that one SM runs, in their order. Recorded ones stand for those that were not recorded.
+// The CTAs that one SM runs, in their order. Recorded ones stand for those that were not recorded, and
+// have more or less to do than these.
 class RecordedWork {
  public:
   // Of the SMs that are done last in a launch of `grid` on `sms` SMs that hold `resident` CTAs each,
@@ -25,13 +26,16 @@ class RecordedWork {
   // Warp instructions of all CTAs, and what the traces keep of the first `count`.
   double instructions() const;
   double kept(std::uint64_t count) const;
+  // What the SM's CTAs have to do, of what those do that stand for them.
+  double scale() const { return scale_; }
 
  private:
-  RecordedWork(const Record& record, std::vector<std::size_t> order)
-      : record_(record), order_(std::move(order)) {}
+  RecordedWork(const Record& record, std::vector<std::size_t> order, double scale = 1)
+      : record_(record), order_(std::move(order)), scale_(scale) {}
 
   const Record& record_;
   std::vector<std::size_t> order_;  // of the record's CTAs
+  double scale_;
 };
 
 }  // namespace fa_tune::emulator

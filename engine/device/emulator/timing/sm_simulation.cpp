@@ -335,7 +335,7 @@ class Simulation {
       left += warp.instructions_left();
     }
     SmTime time;
-    time.share = all > 0 ? (recorded_.kept(begun_) - left) / all : 1;
+    time.share = all > 0 ? (recorded_.kept(begun_) - left) / all / recorded_.scale() : 1;
     time.clocks = now / std::max(time.share, 1e-9);
     // What DRAM has to take the launch waits for as a whole.
     const double stored = std::max(stored_, synchronization_.stored());

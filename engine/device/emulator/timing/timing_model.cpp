@@ -239,7 +239,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
       {"units_us", parts_json(units)},
       {"atomics_us", rounded(atomics)},
       {"waits_of_a_warp_us", parts_json(waits)},
-      {"simulated_share", rounded(sm.share)},
+      {"simulated_share", rounded(std::min(sm.share, 1.0))},
       {"machine_code_share", rounded(code.machine_share)},
       {"machine_code_unmatched", code.unmatched},
       {"counters", counters_json(grid)},

@@ -19,6 +19,7 @@ struct Walk {
   int bytes = 4096;
   int stages = 1;
   int think = 0;   // clocks between a tile and the next
+  int wobble = 0;  // percent of them by which it is more or less
   int spread = 1;  // each block begins at one of the first `spread` tiles
   int stretches = 1;
   int blocks = 1;
@@ -47,13 +48,16 @@ std::string walk_source(const Walk& walk) {
                    :: "r"(base + tile % {stages} * {bytes}), "l"(from + (first + tile) % {tiles} * {bytes}), "r"(full)
                    : "memory");
     }};
+    unsigned random = blockIdx.x * 2654435761u;
     for (int tile = 0; tile < {stages}; ++tile) ask(tile);
     for (int tile = 0; tile < count; ++tile) {{
       unsigned done = 0;
       while (!done)
         asm volatile("{{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}}"
                      : "=r"(done) : "r"(phase + 8 * (tile % {stages})), "r"(tile / {stages} % 2) : "memory");
-      for (const unsigned long long there = now(); now() - there < {think};) {{}}
+      random = random * 1664525u + 1013904223u;
+      const int think = {think} + (static_cast<int>(random >> 16) - 32768) * {wobble} / 32768;
+      for (const unsigned long long there = now(); static_cast<long long>(now() - there) < think;) {{}}
       if (tile + {stages} < count) ask(tile + {stages});
     }}
   }}
@@ -63,7 +67,7 @@ std::string walk_source(const Walk& walk) {
       kernel_prelude(), fmt::arg("stages", walk.stages), fmt::arg("readers", walk.readers),
       fmt::arg("stretches", walk.stretches), fmt::arg("tiles", walk.tiles),
       fmt::arg("bytes", walk.bytes), fmt::arg("think", walk.think),
-      fmt::arg("spread", walk.spread));
+      fmt::arg("wobble", walk.think * walk.wobble / 100), fmt::arg("spread", walk.spread));
 }
 
 // Clocks from a block's tile to its next, on average, of `tiles` that each of them reads.
@@ -118,6 +122,42 @@ Json rates_apart(Lab& lab, int sms) {
   return rows;
 }
 
+// From when a block asks until it has its tile, by how much all of them ask for. 128 blocks in a row
+// read the same megabyte, from its begin and then again, and drift apart if they think unlike long.
+Json under_load(Lab& lab, int sms) {
+  Json rows = Json::array();
+  const auto add = [&](int bytes, int per_sm, int wobble, int readers) {
+    for (const int think : {100, 200, 400, 700, 1000, 1500, 2500}) {
+      constexpr int kStretch = 1 << 20;
+      const int blocks = sms * per_sm;
+      const Walk walk = {.readers = readers,
+                         .per_sm = per_sm,
+                         .tiles = kStretch / bytes / (readers == 1 ? 32 : 1),
+                         .bytes = bytes,
+                         .think = think,
+                         .wobble = wobble,
+                         .stretches = (blocks + readers - 1) / readers,
+                         .blocks = blocks};
+      const double clocks = clocks_a_tile(lab, sms, walk, 256);
+      rows.push_back({{"bytes", bytes},
+                      {"blocks_an_sm", per_sm},
+                      {"readers", readers},
+                      {"think", think},
+                      {"wobble_percent", wobble},
+                      {"clocks", std::round(clocks - think)},
+                      {"bytes_per_clock", std::round(10 * per_sm * bytes / clocks) / 10}});
+    }
+  };
+  constexpr int kReaders = 128;
+  for (const int bytes : {8192, 16384, 32768}) add(bytes, 1, 0, kReaders);
+  for (const int per_sm : {4, 6}) {
+    add(16384, per_sm, 0, kReaders);
+    add(16384, per_sm, 50, kReaders);
+    add(16384, per_sm, 50, 1);
+  }
+  return rows;
+}
+
 // Twice each: of data that stays in L2, and of twice as much as it holds.
 Json waits(Lab& lab, int sms) {
   struct Case {
@@ -150,7 +190,8 @@ Json waits(Lab& lab, int sms) {
 Json measure_copies(Lab& lab, int sms) {
   Json result = {{"64 KB, three under way", rates(lab, sms)},
                  {"16 KB, two under way, four blocks an SM", rates_apart(lab, sms)},
-                 {"4 KB, one under way", waits(lab, sms)}};
+                 {"4 KB, one under way", waits(lab, sms)},
+                 {"one under way, by load", under_load(lab, sms)}};
   fmt::print("bulk copies of what several blocks read: {}\n", result.dump(1));
   return result;
 }

@@ -22,7 +22,7 @@ Traffic copies_of(double readers) {
 
 }  // namespace
 
-TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time, 2.3 at first") {
+TEST_CASE("bulk copies for the same data meet on their way: up to 2 at a time, 2.3 at first") {
   emulator::DeviceProfile profile = test::small_profile();
   profile.l2_bytes = 8'000'000'000;
   profile.l2_hit_gb_per_s = profile.l2_miss_gb_per_s = 1000;
@@ -35,16 +35,24 @@ TEST_CASE("bulk copies for the same data meet on their way: up to 1.8 at a time,
   const double alone = rate(1);
   CHECK(alone == doctest::Approx(profile.l2_bytes_per_clock_sm));
   CHECK(rate(1.5) == doctest::Approx(1.5 * alone));
-  CHECK(rate(3) == doctest::Approx(1.8 * alone));
-  CHECK(rate(64) == doctest::Approx(1.8 * alone));
+  CHECK(rate(3) == doctest::Approx(2 * alone));
+  CHECK(rate(64) == doctest::Approx(2 * alone));
   const auto gains = [&](double readers) {
     return bulk_gain(profile, copies_of(readers), profile.sms);
   };
-  CHECK(gains(64).at_first / gains(64).later == doctest::Approx(2.3 / 1.8));
+  CHECK(gains(64).at_first / gains(64).later == doctest::Approx(2.3 / 2));
   CHECK(gains(1.5).at_first == gains(1.5).later);
+  // Blocks that have unlike work drift apart.
+  Traffic causal = copies_of(64);
+  causal.unlike = 0.3;
+  const double some = bulk_gain(profile, causal, profile.sms).later;
+  causal.unlike = 0.55;
+  CHECK(bulk_gain(profile, causal, profile.sms).later == doctest::Approx(0.85 * gains(64).later));
+  CHECK(some < gains(64).later);
+  CHECK(some > bulk_gain(profile, causal, profile.sms).later);
   // L2 gives them once.
   CHECK(l2_us(profile, copies_of(1), 0, 0) == doctest::Approx(4000));
-  CHECK(l2_us(profile, copies_of(64), 0, 0) == doctest::Approx(4000 / 1.8));
+  CHECK(l2_us(profile, copies_of(64), 0, 0) == doctest::Approx(4000 / 2.0));
   // An SM takes no more than its port does.
   profile.l2_port_bytes_per_clock_sm = 1.5 * alone;
   CHECK(rate(64) == doctest::Approx(1.5 * alone));

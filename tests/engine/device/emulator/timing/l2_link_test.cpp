@@ -16,32 +16,50 @@ TEST_CASE("L2 link: transfers come one after the other, at the SM's share") {
   CHECK(link.busy() == 30);
   L2Link free(0, 40);
   CHECK(free.move(100, 7) == 7);
-  CHECK(free.move_to_all(100, 2, 1, 7) == 7);
+  CHECK(free.move_to_all(100, 2, {1}, 7) == 7);
 }
 
 TEST_CASE("L2 link: bulk copies have later what the SM did not ask for, as fast as its port") {
   L2Link link(10, 40);
   // At the beginning all SMs ask.
-  CHECK(link.move_to_all(1000, 1, 1, 0) == 100);
+  CHECK(link.move_to_all(1000, 1, {1}, 0) == 100);
   // 900 clocks of its share are left: 9,000 bytes, through the port.
-  CHECK(link.move_to_all(8000, 1, 1, 1000) == 1200);
-  CHECK(link.move_to_all(1000, 1, 1, 1200) == 1225);
+  CHECK(link.move_to_all(8000, 1, {1}, 1000) == 1200);
+  CHECK(link.move_to_all(1000, 1, {1}, 1200) == 1225);
   // Those are used up: its share again.
-  CHECK(link.move_to_all(4000, 1, 1, 1225) == 1400);
+  CHECK(link.move_to_all(4000, 1, {1}, 1225) == 1400);
   // No more than that of kSavedClocks, however long it asked for nothing.
   const double bytes = 10 * L2Link::kSavedClocks;
-  CHECK(link.move_to_all(bytes, 1, 1, 1e6) == 1e6 + bytes / 40);
-  CHECK(link.move_to_all(20'000, 1, 1, 1e6) == 1e6 + 2000);
+  CHECK(link.move_to_all(bytes, 1, {1}, 1e6) == 1e6 + bytes / 40);
+  CHECK(link.move_to_all(20'000, 1, {1}, 1e6) == 1e6 + 2000);
   CHECK(link.move(10, 2e6) == 2e6 + 1);
 }
 
 TEST_CASE("L2 link: what several CTAs get comes from L2 once, and through the port for each") {
   L2Link link(10, 40);
-  CHECK(link.move_to_all(400, 2, 1, 0) == 40);
-  CHECK(link.move_to_all(400, 8, 1, 40) == 120);
+  CHECK(link.move_to_all(400, 2, {1}, 0) == 40);
+  CHECK(link.move_to_all(400, 8, {1}, 40) == 120);
   L2Link faster(10, 0);
-  CHECK(faster.move_to_all(400, 8, 2, 0) == 20);
+  CHECK(faster.move_to_all(400, 8, {2}, 0) == 20);
   CHECK(faster.busy() == 20);
+}
+
+TEST_CASE("L2 link: copies that come faster than the SM's share wait for those that they meet") {
+  const auto last_of = [](double apart, const emulator::Meeting& meeting) {
+    L2Link link(10, 0);
+    double wait = 0;
+    for (int i = 0; i < 1000; ++i) {
+      const double at = 5000 + apart * i;
+      wait = link.move_to_all(1000, 1, meeting, at) - at;
+    }
+    return wait;
+  };
+  // 1,000 bytes are the share of 100 clocks. None waits that L2 can give alone.
+  CHECK(last_of(100, {2, 250}) == last_of(100, {2, 0}));
+  CHECK(last_of(80, {2, 250}) == last_of(80, {2, 0}) + 250);
+  // What is beyond the share for a short while has been saved before.
+  L2Link link(10, 0);
+  CHECK(link.move_to_all(5000, 1, {2, 250}, 10'000) == 10'000);
 }
 
 TEST_CASE("L2 link: stores have a port of their own, and cost L2 more than loads") {
@@ -49,7 +67,7 @@ TEST_CASE("L2 link: stores have a port of their own, and cost L2 more than loads
   L2Link wide(1000, 0);
   CHECK(wide.store(3200, 0) == 100);
   CHECK(wide.store(3200, 0) == 200);
-  CHECK(wide.move_to_all(3200, 1, 1, 0) < 20);
+  CHECK(wide.move_to_all(3200, 1, {1}, 0) < 20);
   // Sectors that are not filled go the same way twice.
   CHECK(wide.store(3200, 1000, 3200) == 1200);
   // As fast as L2 takes them; loads have what DRAM leaves.

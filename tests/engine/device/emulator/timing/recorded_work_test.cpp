@@ -106,6 +106,20 @@ TEST_CASE("the nearest recorded CTA of the row stands for one, if work rises or 
         Numbers{0, 6, 0, 6, 3, 9, 3, 9, 6, 0, 6, 0});
 }
 
+TEST_CASE(
+    "between two recorded CTAs work changes evenly, and the SM's may differ from the stand-ins'") {
+  // Of 9 places the first and the last are recorded, with 1 and 9: all of them have 1 to 9, 45, and
+  // the first half is nearer to the first.
+  const Recorded ends({1, 9}, 8);
+  const RecordedWork work = ends.on({9}, 1);
+  CHECK(work_of(work) == 5 * 1 + 4 * 9);
+  CHECK(work.scale() == doctest::Approx(45.0 / 41));
+  // Behind the last one recorded it changes no more.
+  CHECK(Recorded({1, 9}, 2).on({5}, 1).scale() == doctest::Approx((1 + 5 + 9 + 9 + 9) / 29.0));
+  CHECK(Recorded(kRising).on({8}, 1).scale() == 1);
+  CHECK(Recorded({1, 5, 9, 2}, 3).on({2, 3, 2}, 1).scale() == 1);  // their order tells nothing
+}
+
 TEST_CASE("CTAs go to the SM that has room first") {
   // The first SM has the first CTA alone, and is done last.
   CHECK(stand_ins(Recorded({9, 3, 2, 1}).on({4}, 2)) == std::vector<std::uint64_t>{0});
@@ -144,7 +158,8 @@ TEST_CASE("CTAs of different lengths: the busiest SM has its share, and little m
           CAPTURE(rows);
           CAPTURE(resident);
           const double share = kMean * 64 * rows / static_cast<double>(sms);
-          const double work = work_of(recorded.on({64, rows}, sms, resident));
+          const RecordedWork last = recorded.on({64, rows}, sms, resident);
+          const double work = work_of(last) * last.scale();
           CHECK(work >= 0.99 * share);
           CHECK(work <= share + kLongest * resident);
         }
