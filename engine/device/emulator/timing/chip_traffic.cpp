@@ -23,14 +23,15 @@ namespace {
 // often. Set on the train variants.
 constexpr double kSharedLineGain = 1.45;
 constexpr double kSharedLineReads = 12;
-// Bulk copies of several SMs for the same data meet on their way, so that L2 gives it once to as many
-// as these. While all SMs of an H200 copy, each gets 34 bytes a clock of data of its own. Of what 132
-// blocks read it gets 78, all that its port takes, if they read within the same 64 KB, but 42 within
-// 256 KB and 36 within a megabyte (microbench_h200_copies.json). Blocks of a kernel drift apart as
-// they walk, and the more if some have less to do than others. By Nsight Compute's counters of
-// kernels of mma.sync that wait for L2 most of the time, SMs receive 1.2 to 1.7 times what L2 gives, under
-// a causal mask 1.15 to 1.35 times (a log, 2026-11-29). Which of them, nothing here tells: set on the
-// ninth and the tenth seed's kernels. When a launch begins blocks are still together.
+// Bulk copies of several SMs for the same data meet on their way, so that L2 gives it once to as
+// many as these. While all SMs of an H200 copy, each gets 34 bytes a clock of data of its own. Of
+// what 132 blocks read it gets 78, all that its port takes, if they read within the same 64 KB,
+// but 42 within 256 KB and 36 within a megabyte (microbench_h200_copies.json). Blocks of a kernel
+// drift apart as they walk, and the more if some have less to do than others. By Nsight Compute's
+// counters of kernels of mma.sync that wait for L2 most of the time, SMs receive 1.2 to 1.7 times
+// what L2 gives, under a causal mask 1.15 to 1.35 times (a log, 2026-11-29). Which of them,
+// nothing here tells: set on the eighth and the tenth seed's kernels. When a launch begins blocks
+// are still together.
 constexpr double kMeetingCopies = 2;
 constexpr double kUnlikeMeet = 0.85;  // of these, where work is as unlike as under a causal mask
 constexpr double kUnlike = 0.55;

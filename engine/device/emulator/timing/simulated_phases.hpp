@@ -17,19 +17,19 @@ inline constexpr double kPeerClocks = 250;
 // A barrier of a cluster of two CTAs: with 12 warps each 101 clocks on an H200, with one 77
 // (microbench_h200_fixed.json, "cluster"; the fence of a release not among them).
 inline constexpr double kClusterBarrierClocks = 100;
-// What a bulk copy takes beyond a load that L2 answers, and the first one of a launch beyond others. Of
-// 8, 16 and 32 KB that one block of each SM of an H200 asks for now and then, what does not grow with
-// them is 360 to 370 clocks, and 380 to 400 by a tensor map (a log, 2026-11-29; the first of them also
-// microbench_h200_copies.json).
+// What a bulk copy takes beyond a load that L2 answers, and the first one of a launch beyond
+// others. Of 8, 16 and 32 KB that one block of each SM of an H200 asks for now and then, what does
+// not grow with them is 360 to 370 clocks, and 370 to 400 by a tensor map (a log, 2026-11-29).
 inline constexpr double kBulkClocks = 100;
 inline constexpr double kFirstCopyClocks = 100;
 // From a launch's begin: so long its CTAs, which begin together, read what they share at the same time.
 // Not measured: kernels at 512 keys are over by then.
 inline constexpr double kFirstClocks = 10'000;
-// How long copies wait for each other later, at most (Meeting). Where four blocks of each of 132 SMs ask
-// for 16 KB at a time, 34 bytes a clock come some 300 clocks late, and more some 500
-// (microbench_h200_copies.json, "by load"), their queue at the SM's own port among them. Set on the
-// ninth and the tenth seed's kernels of mma.sync, between 0 and 450.
+// How long copies wait for each other later, at most (Meeting). Where four blocks of each of 132
+// SMs of an H200 ask for 16 KB at a time, what comes at 36 to 39 bytes a clock comes 350 clocks
+// later than what is asked for now and then, and at 45 to 53 some 500
+// (microbench_h200_copies.json, "by load"), queues at the SM's own port among them. Set on the
+// eighth and the tenth seed's kernels of mma.sync.
 inline constexpr double kMeetingClocks = 250;
 // From a bulk store's last byte that leaves the SM until its thread knows that all are stored. That
 // they have been read it learns at about the same time (microbench_h200_fixed.json, "stores").

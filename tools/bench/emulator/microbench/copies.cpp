@@ -150,11 +150,10 @@ Json under_load(Lab& lab, int sms) {
   };
   constexpr int kReaders = 128;
   for (const int bytes : {8192, 16384, 32768}) add(bytes, 1, 0, kReaders);
-  for (const int per_sm : {4, 6}) {
-    add(16384, per_sm, 0, kReaders);
-    add(16384, per_sm, 50, kReaders);
-    add(16384, per_sm, 50, 1);
-  }
+  constexpr int kPerSm = 4;
+  add(16384, kPerSm, 0, kReaders);
+  add(16384, kPerSm, 50, kReaders);
+  add(16384, kPerSm, 50, 1);
   return rows;
 }
 
