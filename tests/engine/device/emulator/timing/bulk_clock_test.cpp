@@ -27,11 +27,11 @@ struct BulkRun : CountedRun {
                    std::uint32_t cluster = 1)
       : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
-  SmTime sm(const BulkGain& gain = {}) const {
+  SmTime sm(const BulkGain& gain = {}, double share = 16) const {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
     work.bulk_gain = gain;
-    work.l2_bytes_per_clock = 16;
+    work.l2_bytes_per_clock = share;
     work.store_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
     return simulate_sm(make_machine_code(program, profile, record), record, profile, work);
@@ -120,6 +120,19 @@ TEST_CASE("bulk copies meet those of other SMs the more while a launch begins") 
   CHECK(clocks("", {2, 1}) < clocks("", {1, 1}) - 4000);
   CHECK(clocks(pause, {2, 1}) == clocks(pause, {1, 1}));
   CHECK(clocks(pause, {2, 1}) > clocks(pause, {2, 2}) + 2000);
+}
+
+TEST_CASE("bulk copies that are more than the SM's share wait for others, but not at first") {
+  const std::string copies =
+      copy(40960, 0) + copy(40960, 1) + copy(40960, 2) + copy(40960, 3) + wait(3);
+  const std::string pause = many("ex2.approx.ftz.f32 %f1, %f1;\n", 900);
+  // What they take beyond their way through the port, if as many meet as are needed.
+  const auto waited = [&](const std::string& before) {
+    const BulkRun run(kBegin + "@%p1 bra END;\n" + before + copies + "END: ret;");
+    return run.sm({1e6, 1e6}, 16).clocks - run.sm({1, 1}, 1e6).clocks;
+  };
+  CHECK(waited("") == 0);
+  CHECK(waited(pause) == kMeetingClocks);
 }
 
 TEST_CASE("a producer waits for consumers: more stages, less time") {

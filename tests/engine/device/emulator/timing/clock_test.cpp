@@ -332,6 +332,25 @@ TEST_CASE("lanes that part are simulated one way after the other") {
   CHECK(Ran(body("16"), 32).clocks(profile) == doctest::Approx(2 * one_way).epsilon(0.1));
 }
 
+TEST_CASE("CTAs between those that were recorded take what lies between") {
+  // Of nine, CTA n adds n + 1 times as much, one after the other on one SM.
+  const auto clocks = [](const emulator::Sampling& sample) {
+    const CountedRun run(std::string(kClockDeclarations) +
+                             "mov.u32 %r0, %ctaid.x; add.u32 %r1, %r0, 1;\nL:\n" +
+                             many("add.f32 %f2, %f2, %f1;\n", 100) +
+                             "sub.u32 %r1, %r1, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra L;\n",
+                         TensorRule::ampere, 32, 9, 1, sample);
+    const emulator::DeviceProfile profile = test::small_profile();
+    SmWork work;
+    work.grid = run.launch.grid;
+    return simulate_sm(make_machine_code(run.program, profile, run.record), run.record, profile,
+                       work)
+        .clocks;
+  };
+  // The nearest of the two would have 5 times 1 and 4 times 9, 41 instead of 45.
+  CHECK(clocks({.clusters = {0, 8}}) == doctest::Approx(clocks({})).epsilon(0.02));
+}
+
 TEST_CASE("the SM that is done last is not always the one with most instructions") {
   // On two SMs: one block of 1,000 additions, and one of 600 exponentials, each waiting for the one
   // before, with a short one behind it.
