@@ -58,11 +58,15 @@ std::uint64_t equal_ctas_of_last_sm(std::uint64_t grid, std::uint64_t sms, std::
 // the grid, in the first of these along which the work only rises or only falls, as it does with a
 // causal mask along the rows of queries. If it does nowhere, as where long and short CTAs alternate,
 // they take turns. What a CTA has to do lies between what its neighbours have that were recorded.
+//
+// CTAs of a cluster wait for each other, and do not have the same work: the second of two rows of
+// queries has more keys to hide. So those of each rank are a row of their own.
 class StandIns {
  public:
+  // A cluster has `ranks` CTAs in a row.
   StandIns(const Record& record, const std::vector<double>& work, const Dim3& grid,
-           std::uint64_t sms)
-      : record_(record), work_(work), sms_(sms) {
+           std::uint64_t sms, std::uint64_t ranks)
+      : record_(record), work_(work), sms_(sms), ranks_(ranks) {
     for (const std::uint64_t period :
          {std::uint64_t{grid.x}, std::uint64_t{grid.x} * grid.y, grid.count()}) {
       by_place_ = placed(period);
@@ -79,7 +83,8 @@ class StandIns {
     const std::uint64_t place = cta % period_;
     const auto distance = [&](const BlockTrace& block) {
       const std::uint64_t other = block.block % period_;
-      return std::max(place, other) - std::min(place, other);
+      const std::uint64_t away = std::max(place, other) - std::min(place, other);
+      return other % ranks_ == place % ranks_ ? away : away + period_;
     };
     return static_cast<std::size_t>(std::ranges::min_element(blocks, {}, distance) -
                                     blocks.begin());
@@ -90,9 +95,11 @@ class StandIns {
     const double stand_in = work_[of(cta)];
     if (period_ == 0) return {stand_in, stand_in};
     const std::pair<std::uint64_t, double> here{cta % period_, 0};
-    const auto behind = std::ranges::lower_bound(by_place_, here);
-    if (behind == by_place_.begin()) return {behind->second, stand_in};
-    if (behind == by_place_.end()) return {by_place_.back().second, stand_in};
+    const ByPlace& row = by_place_[here.first % ranks_];
+    if (row.empty()) return {stand_in, stand_in};
+    const auto behind = std::ranges::lower_bound(row, here);
+    if (behind == row.begin()) return {behind->second, stand_in};
+    if (behind == row.end()) return {row.back().second, stand_in};
     const auto [before_at, before] = *std::prev(behind);
     const auto [behind_at, after] = *behind;
     const double way = static_cast<double>(here.first - before_at) /
@@ -103,19 +110,23 @@ class StandIns {
  private:
   using ByPlace = std::vector<std::pair<std::uint64_t, double>>;  // work of recorded CTAs
 
-  ByPlace placed(std::uint64_t period) const {
-    ByPlace by_place;
-    for (std::size_t i = 0; i < work_.size(); ++i)
-      by_place.emplace_back(record_.blocks()[i].block % period, work_[i]);
-    std::ranges::sort(by_place);
+  std::vector<ByPlace> placed(std::uint64_t period) const {
+    std::vector<ByPlace> by_place(ranks_);
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      const std::uint64_t place = record_.blocks()[i].block % period;
+      by_place[place % ranks_].emplace_back(place, work_[i]);
+    }
+    for (ByPlace& row : by_place) std::ranges::sort(row);
     return by_place;
   }
   bool is_monotonic() const {
     bool rises = false;
     bool falls = false;
-    for (std::size_t i = 1; i < by_place_.size(); ++i) {
-      rises = rises || by_place_[i].second > kSame * by_place_[i - 1].second;
-      falls = falls || kSame * by_place_[i].second < by_place_[i - 1].second;
+    for (const ByPlace& row : by_place_) {
+      for (std::size_t i = 1; i < row.size(); ++i) {
+        rises = rises || row[i].second > kSame * row[i - 1].second;
+        falls = falls || kSame * row[i].second < row[i - 1].second;
+      }
     }
     return rises != falls;
   }
@@ -123,8 +134,9 @@ class StandIns {
   const Record& record_;
   const std::vector<double>& work_;
   std::uint64_t sms_;
-  std::uint64_t period_ = 0;  // 0: nowhere
-  ByPlace by_place_;
+  std::uint64_t ranks_;
+  std::uint64_t period_ = 0;       // 0: nowhere
+  std::vector<ByPlace> by_place_;  // of each rank
 };
 
 // What several warps of a partition get done in the time in which one would do 1 if it never waited.
@@ -235,7 +247,8 @@ std::vector<BusySm> assign(const StandIns& stand_ins, std::size_t warps, std::ui
 }  // namespace
 
 std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const Dim3& grid,
-                                                    std::uint64_t sms, int resident) {
+                                                    std::uint64_t sms, int resident,
+                                                    std::uint64_t ranks) {
   std::vector<double> work;
   for (const BlockTrace& block : record.blocks()) work.push_back(instructions_of(block));
   const auto [least, most] = std::ranges::minmax_element(work);
@@ -249,7 +262,7 @@ std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const 
   } else {
     const std::size_t warps = std::max<std::size_t>(record.blocks().front().warps.size(), 1);
     for (const BusySm& sm :
-         assign(StandIns(record, work, grid, sms), warps, grid.count(), sms, places))
+         assign(StandIns(record, work, grid, sms, ranks), warps, grid.count(), sms, places))
       all.push_back(RecordedWork(record, sm.ran(), sm.scale()));
   }
   return all;

@@ -14,10 +14,11 @@ namespace fa_tune::emulator {
 class RecordedWork {
  public:
   // Of the SMs that are done last in a launch of `grid` on `sms` SMs that hold `resident` CTAs each,
-  // the last first; no two of them run the same. One where all CTAs are equal. The record has a CTA at
-  // least, and outlives them.
+  // the last first; no two of them run the same. One where all CTAs are equal. A cluster has `ranks`
+  // CTAs along x. The record has a CTA at least, and outlives them.
   static std::vector<RecordedWork> of_last_sms(const Record& record, const Dim3& grid,
-                                               std::uint64_t sms, int resident);
+                                               std::uint64_t sms, int resident,
+                                               std::uint64_t ranks = 1);
 
   std::uint64_t count() const { return order_.size(); }
   const BlockTrace& trace_of(std::uint64_t number) const {

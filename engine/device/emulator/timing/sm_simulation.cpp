@@ -388,7 +388,7 @@ SmTime simulate_sm(const MachineCode& code, const Record& record, const DevicePr
   if (record.blocks().empty()) return {};
   SmTime last;
   for (const RecordedWork& recorded :
-       RecordedWork::of_last_sms(record, work.grid, work.sms, work.resident)) {
+       RecordedWork::of_last_sms(record, work.grid, work.sms, work.resident, work.ranks)) {
     const SmTime time = Simulation(code, record, profile, work, recorded).run();
     if (time.clocks + time.end_clocks > last.clocks + last.end_clocks) last = time;
   }

@@ -29,9 +29,10 @@ const char* name_of(Wait wait);
 
 // The part of a launch that one SM runs.
 struct SmWork {
-  Dim3 grid;              // CTAs of the launch
-  std::uint64_t sms = 1;  // that share them
-  int resident = 1;       // CTAs on the SM at the same time
+  Dim3 grid;                // CTAs of the launch
+  std::uint64_t ranks = 1;  // CTAs of a cluster along x
+  std::uint64_t sms = 1;    // that share them
+  int resident = 1;         // CTAs on the SM at the same time
   double l2_bytes_per_clock = 0;
   BulkGain bulk_gain = {};
   double l2_port_bytes_per_clock = 0;  // what the SM alone could take

@@ -149,6 +149,7 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
 
   SmWork work;
   work.grid = launch.grid;
+  work.ranks = std::max<std::uint64_t>(launch.cluster.x, 1);
   work.sms = static_cast<std::uint64_t>(std::max(profile.sms, 1));
   work.resident = resident;
   work.l2_bytes_per_clock = bytes_per_clock(profile, traffic, busy_sms);

@@ -36,8 +36,9 @@ struct Recorded {
     }
   }
   // Of the last SM.
-  RecordedWork on(const emulator::Dim3& grid, std::uint64_t sms, int resident = 1) const {
-    return RecordedWork::of_last_sms(record, grid, sms, resident).front();
+  RecordedWork on(const emulator::Dim3& grid, std::uint64_t sms, int resident = 1,
+                  std::uint64_t ranks = 1) const {
+    return RecordedWork::of_last_sms(record, grid, sms, resident, ranks).front();
   }
 
   Program program;
@@ -118,6 +119,21 @@ TEST_CASE(
   CHECK(Recorded({1, 9}, 2).on({5}, 1).scale() == doctest::Approx((1 + 5 + 9 + 9 + 9) / 29.0));
   CHECK(Recorded(kRising).on({8}, 1).scale() == 1);
   CHECK(Recorded({1, 5, 9, 2}, 3).on({2, 3, 2}, 1).scale() == 1);  // their order tells nothing
+}
+
+TEST_CASE("of clusters the CTAs of each rank are a row of their own") {
+  // The second CTA of each cluster has more to do than the first, and both fall along the grid.
+  using Numbers = std::vector<std::uint64_t>;
+  const Recorded clusters({8, 9, 6, 7, 4, 5, 2, 3});
+  CHECK(stand_ins(clusters.on({8}, 1, 1, 2)) == Numbers{0, 1, 2, 3, 4, 5, 6, 7});
+  const RecordedWork longer = clusters.on({8, 2}, 1, 1, 2);
+  CHECK(stand_ins(longer) == Numbers{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(longer.scale() == 1);
+  // Taken for one row it neither rises nor falls: four in a row are alike then.
+  CHECK(stand_ins(clusters.on({8, 2}, 1)) != stand_ins(longer));
+  // Between two clusters each rank has its own: 7 and 8 of the first and the third, 9 and 1.
+  const Recorded ends({8, 9}, 1);
+  CHECK(stand_ins(ends.on({4, 2}, 1, 1, 2)) != stand_ins(ends.on({4, 2}, 1)));
 }
 
 TEST_CASE("CTAs go to the SM that has room first") {
