@@ -56,6 +56,24 @@ TEST_CASE("a warp waits at a cluster's barrier for those of its own CTA") {
   CHECK(barrier_waits(time) == doctest::Approx(300 * 4 + 2 * kClusterBarrierClocks).epsilon(0.05));
 }
 
+TEST_CASE("work that falls from cluster to cluster is known from a few of them") {
+  // Of sixteen clusters the first has most to do, and the second CTA of each more than the first.
+  const auto us = [](const emulator::Sampling& sample) {
+    const std::string text =
+        ".reg .b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p<2>;\n"
+        "mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 1; shr.u32 %r3, %r1, 1;\n"
+        "sub.u32 %r3, 16, %r3; shl.b32 %r3, %r3, 1; mad.lo.u32 %r3, %r2, 5, %r3;\nL:\n" +
+        many("fma.rn.f32 %f1, %f1, %f1, %f1;\n", 50) +
+        "sub.u32 %r3, %r3, 1; setp.ne.u32 %p1, %r3, 0; @%p1 bra L; ret;";
+    const CountedRun run(text, TensorRule::hopper, 32, 32, 2, sample);
+    emulator::KernelResources fat;
+    fat.static_shared_bytes = 60'000;  // one CTA an SM
+    const emulator::DeviceProfile profile = test::small_profile();
+    return run.time(profile, fat).us - profile.launch_us;
+  };
+  CHECK(us({.clusters = {0, 5, 10, 15}}) == doctest::Approx(us({})).epsilon(0.03));
+}
+
 TEST_CASE("what lies between arriving at a cluster's barrier and waiting there is not waiting") {
   const SmTime apart = time_of({work(300) + kArrive + kWait, kArrive + work(300) + kWait});
   const SmTime after = time_of({work(300) + kArrive + kWait, kArrive + kWait + work(300)});
