@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "engine/source/host_functions.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/yaml/yaml.hpp"
