@@ -63,8 +63,7 @@ double unlike(const Record& record) {
   double sum = 0;
   double squares = 0;
   for (const BlockTrace& block : record.blocks()) {
-    double work = 0;
-    for (const WarpTrace& warp : block.warps) work += real(warp.instructions);
+    const double work = block.instructions();
     sum += work;
     squares += work * work;
   }

@@ -39,7 +39,7 @@ class L2Link {
   static constexpr double kSavedClocks = 2000;
   // What an SM takes of bulk copies while others do too; alone an H100's takes up to 118. On an
   // H200 (microbench_h200_copies.json) 8 KB more take 85 to 94 clocks where one block of each SM
-  // asks now and then, and 75 to 82 bytes a clock come where all ask for as much as they can.
+  // seldom asks, and 75 to 82 bytes a clock come where all ask for as much as they can.
   static constexpr double kCopiedBytesPerClock = 95;
   static constexpr double kStoredBytesPerClock = 32;
   static constexpr double kStoreCost = 1.9;  // of L2, beside a byte that is loaded

@@ -29,12 +29,6 @@ constexpr std::uint64_t kMostAssigned = 1 << 16;
 constexpr double kUseOfOneWarp = 0.5;
 constexpr std::size_t kLastSms = 3;
 
-double instructions_of(const BlockTrace& block) {
-  double sum = 0;
-  for (const WarpTrace& warp : block.warps) sum += static_cast<double>(warp.instructions);
-  return sum;
-}
-
 // `count` of `recorded` CTAs, spread evenly.
 std::vector<std::size_t> even_mixture(std::uint64_t count, std::size_t recorded) {
   std::vector<std::size_t> order;
@@ -90,21 +84,20 @@ class StandIns {
                                     blocks.begin());
   }
 
-  // Instructions of a CTA and of the one that stands for it.
-  std::pair<double, double> work_of(std::uint64_t cta) const {
-    const double stand_in = work_[of(cta)];
-    if (period_ == 0) return {stand_in, stand_in};
+  // Instructions of a CTA that recorded one `stand_in` stands for.
+  double work_of(std::uint64_t cta, std::size_t stand_in) const {
+    if (period_ == 0) return work_[stand_in];
     const std::pair<std::uint64_t, double> here{cta % period_, 0};
     const ByPlace& row = by_place_[here.first % ranks_];
-    if (row.empty()) return {stand_in, stand_in};
+    if (row.empty()) return work_[stand_in];
     const auto behind = std::ranges::lower_bound(row, here);
-    if (behind == row.begin()) return {behind->second, stand_in};
-    if (behind == row.end()) return {row.back().second, stand_in};
+    if (behind == row.begin()) return behind->second;
+    if (behind == row.end()) return row.back().second;
     const auto [before_at, before] = *std::prev(behind);
     const auto [behind_at, after] = *behind;
     const double way = static_cast<double>(here.first - before_at) /
                        static_cast<double>(std::max<std::uint64_t>(behind_at - before_at, 1));
-    return {std::lerp(before, after, way), stand_in};
+    return std::lerp(before, after, way);
   }
 
  private:
@@ -213,14 +206,15 @@ class BusySm {
 
 // As a GPU does: one CTA to each SM, then the next one, and then one after the other to the SM that
 // has room first. Returns those of the SMs that are done last.
-std::vector<BusySm> assign(const StandIns& stand_ins, std::size_t warps, std::uint64_t grid,
-                           std::uint64_t sms, std::uint64_t resident) {
+std::vector<BusySm> assign(const StandIns& stand_ins, const std::vector<double>& work,
+                           std::size_t warps, std::uint64_t grid, std::uint64_t sms,
+                           std::uint64_t resident) {
   std::vector<BusySm> all(sms, BusySm(warps));
   std::uint64_t begun = 0;
   const auto begin_next = [&](BusySm& sm) {
     if (begun == grid) return;
-    const auto [work, stand_in] = stand_ins.work_of(begun);
-    sm.begin(stand_ins.of(begun++), work, stand_in);
+    const std::size_t block = stand_ins.of(begun);
+    sm.begin(block, stand_ins.work_of(begun++, block), work[block]);
   };
   for (std::uint64_t round = 0; round < resident; ++round)
     for (BusySm& sm : all) begin_next(sm);
@@ -250,7 +244,7 @@ std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const 
                                                     std::uint64_t sms, int resident,
                                                     std::uint64_t ranks) {
   std::vector<double> work;
-  for (const BlockTrace& block : record.blocks()) work.push_back(instructions_of(block));
+  for (const BlockTrace& block : record.blocks()) work.push_back(block.instructions());
   const auto [least, most] = std::ranges::minmax_element(work);
   const auto places = static_cast<std::uint64_t>(std::max(resident, 1));
   std::vector<RecordedWork> all;
@@ -262,7 +256,7 @@ std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const 
   } else {
     const std::size_t warps = std::max<std::size_t>(record.blocks().front().warps.size(), 1);
     for (const BusySm& sm :
-         assign(StandIns(record, work, grid, sms, ranks), warps, grid.count(), sms, places))
+         assign(StandIns(record, work, grid, sms, ranks), work, warps, grid.count(), sms, places))
       all.push_back(RecordedWork(record, sm.ran(), sm.scale()));
   }
   return all;
@@ -270,7 +264,7 @@ std::vector<RecordedWork> RecordedWork::of_last_sms(const Record& record, const 
 
 double RecordedWork::instructions() const {
   double all = 0;
-  for (const std::size_t i : order_) all += instructions_of(record_.blocks()[i]);
+  for (const std::size_t i : order_) all += record_.blocks()[i].instructions();
   return all;
 }
 

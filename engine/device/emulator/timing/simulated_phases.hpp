@@ -18,8 +18,8 @@ inline constexpr double kPeerClocks = 250;
 // (microbench_h200_fixed.json, "cluster"; the fence of a release not among them).
 inline constexpr double kClusterBarrierClocks = 100;
 // What a bulk copy takes beyond a load that L2 answers, and the first one of a launch beyond
-// others. Of 8, 16 and 32 KB that one block of each SM of an H200 asks for now and then, what does
-// not grow with them is 360 to 370 clocks, and 370 to 400 by a tensor map (a log, 2026-11-29).
+// others. Where one block of each SM of an H200 seldom asks, 8, 16 and 32 KB take 360 to 370 clocks
+// that do not grow with them, and 370 to 400 by a tensor map (a log, 2026-11-29).
 inline constexpr double kBulkClocks = 100;
 inline constexpr double kFirstCopyClocks = 100;
 // From a launch's begin: so long its CTAs, which begin together, read what they share at the same time.
@@ -27,7 +27,7 @@ inline constexpr double kFirstCopyClocks = 100;
 inline constexpr double kFirstClocks = 10'000;
 // How long copies wait for each other later, at most (Meeting). Where four blocks of each of 132
 // SMs of an H200 ask for 16 KB at a time, what comes at 36 to 39 bytes a clock comes 350 clocks
-// later than what is asked for now and then, and at 45 to 53 some 500
+// later than where all seldom ask, and at 45 to 53 some 500
 // (microbench_h200_copies.json, "by load"), queues at the SM's own port among them. Set on the
 // eighth and the tenth seed's kernels of mma.sync.
 inline constexpr double kMeetingClocks = 250;

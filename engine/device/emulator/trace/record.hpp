@@ -66,6 +66,13 @@ struct BlockTrace {
   std::uint64_t block = 0;  // number in the grid, x fastest
   std::vector<WarpTrace> warps;
   std::vector<MbarrierPhase> phases;  // of the mbarriers in its shared memory
+
+  // Of all its warps.
+  double instructions() const {
+    double sum = 0;
+    for (const WarpTrace& warp : warps) sum += static_cast<double>(warp.instructions);
+    return sum;
+  }
 };
 
 // Sectors of 32 bytes that a CTA has read, with the instruction that did so first and when one did
