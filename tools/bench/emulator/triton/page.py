@@ -75,6 +75,33 @@ def totals(run):
     ]
 
 
+def of_sanitizer(run, other):
+    """What compute-sanitizer finds of the same faults."""
+    asked = {(row["launch"], row["line"]) for row in other["planted"]}
+    same = [row for row in run["planted"] if (row["launch"], row["line"]) in asked]
+    theirs_found = sum(bool(row["found"]) for row in other["planted"])
+    accused = sum(twin["accused"] for twin in other["right_twins"])
+    return [
+        f"Of the {len(same)} that compute-sanitizer was asked about it finds {theirs_found}, "
+        f"the emulator {counts(same)[0]}.",
+        f"compute-sanitizer: {other['device']}, {other['date']}.",
+        f"Right twins that it accuses: {of(accused, other['right_twins'])}; launches left out: "
+        f"{len(other['left_out'])}.",
+    ]
+
+
+def first_reads(run, other):
+    """Those before the first read of shared memory, by what is taken out."""
+    rows = []
+    for what in dict.fromkeys(row["without"] for row in other["planted"]):
+        ours = [row for row in run["planted"] if row["before_first_read"] and row["without"] == what]
+        theirs = [row for row in other["planted"] if row["without"] == what]
+        found = [sum(bool(row["found"]) for row in each) for each in (ours, theirs)]
+        rows.append([what, of(found[0], ours), of(found[1], theirs)])
+    titles = ["before the first read", "emulator", "compute-sanitizer"]
+    return [table(titles, rows), *of_sanitizer(run, other)]
+
+
 def planted_tutorials(run):
     cells = {}
     for row in run["planted"]:
@@ -99,16 +126,7 @@ def planted_small(run, other):
         beside = of(theirs_found, theirs) if theirs else ""
         rows.append([launch, len(here), *counts(here), beside])
     titles = ["kernel", "taken out", "found alone", "more with others", "compute-sanitizer"]
-    asked = {(row["launch"], row["line"]) for row in other["planted"]}
-    same = [row for row in run["planted"] if (row["launch"], row["line"]) in asked]
-    theirs_found = sum(bool(row["found"]) for row in other["planted"])
-    return [
-        table(titles, rows),
-        *totals(run),
-        f"Of the {len(same)} that compute-sanitizer was asked about it finds {theirs_found}, "
-        f"the emulator {counts(same)[0]}.",
-        f"compute-sanitizer: {other['device']}, {other['date']}.",
-    ]
+    return [table(titles, rows), *totals(run), *of_sanitizer(run, other)]
 
 
 def not_found(runs, reasons):
@@ -142,6 +160,8 @@ def main():
     small, large = read("planted"), read("planted_tutorials")
     parts = tutorials([read("tutorials"), read("tutorials_3_5")])
     parts += planted_tutorials(large)
+    if (folder / "compute_sanitizer_tutorials.json").exists():
+        parts += first_reads(large, read("compute_sanitizer_tutorials"))
     parts += planted_small(small, read("compute_sanitizer"))
     parts += not_found([small, large], read("not_found"))
     print("\n\n".join(parts))
