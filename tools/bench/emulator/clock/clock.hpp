@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,15 @@ struct PredictOptions {
 Json measure_variants(const MeasureOptions& options);
 // Launches rows of a measured file for a profiler to look at, each once; no times are taken.
 void launch_variants(const Json& measured, const LaunchOptions& options);
+// When, and on which SM, the CTAs of such rows' kernels began and ended. What a kernel notes of that
+// makes it slower, so median_us is that of the measured file. Prints a line a kernel.
+Json ctas_of_variants(const Json& measured, const LaunchOptions& options);
+// A kernel's row of that, from four words of each CTA: its SM's clock when it began and when it
+// ended, the SM, and the GPU's time when it ended. "ctas_per_sm": how many SMs ran so many CTAs;
+// "last_sm": of the one that ended last, its clocks from its first CTA's begin to its last one's
+// end, also as a multiple of the mean of all SMs that ran any; "ctas_of_the_last": begin and end of
+// its CTAs, in clocks since the first.
+Json cta_row(std::span<const std::uint64_t> words);
 // The same list from files of attention/grid.py. Each row has its own shape, its flop, and the half
 // that it belongs to: constants may be set on "set" (L 512, 2048, 8192), and never on "others".
 Json recorded_variants(const RecordedOptions& options);
@@ -104,6 +114,8 @@ Json interval_table(const std::vector<std::string>& files,
 std::string interval_code(const Json& table);
 std::string describe_interval(const Json& table);
 
+// Each `every`th row, from the fastest on.
+std::vector<Json> chosen_rows(const Json& measured, std::size_t every);
 // NVRTC, through a cache in `folder` if one is named.
 std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder);
 kernel::CompileRequest request_of(const tuner::TuningTask& task, const Config& config,

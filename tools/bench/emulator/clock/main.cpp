@@ -5,6 +5,7 @@
 //   bench_clock score predicted.json
 //   bench_clock interval --table recorded_errors.inc --data interval.json predicted.json ...
 //   ncu ... bench_clock launch measured.json cuda:0 --every 10
+//   bench_clock ctas measured.json cuda:0 ctas.json --every 10
 //   bench_clock recorded tools/bench/results/attention_grid recorded.json --per-cell 3
 //
 // `measure` draws random valid variants of a space and times each on the GPU as a screening does
@@ -12,6 +13,8 @@
 // in its place. `predict` runs the same list on an emulator; it needs no GPU. `score` holds the two
 // against each other. `interval` makes of their errors what predictions are shown with;
 // tools/bench/emulator/clock/interval does that from beginning to end, `fresh` beside it measures.
+// `launch` is for a profiler to look at. `ctas` says when, and on which SM, each CTA of a kernel
+// began and ended, which the model of times has to guess.
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -62,6 +65,14 @@ int main(int argc, char** argv) {
   launch->add_option("--every", launching.every, "each such one, from the fastest on");
   launch->add_option("--threads", launching.threads, "that compile");
 
+  CLI::App* ctas =
+      app.add_subcommand("ctas", "when each CTA of a measured file's variants ran, on which SM");
+  ctas->add_option("in", in)->required();
+  ctas->add_option("device", launching.device)->required();
+  ctas->add_option("out", out)->required();
+  ctas->add_option("--every", launching.every, "each such one, from the fastest on");
+  ctas->add_option("--threads", launching.threads, "that compile");
+
   CLI::App* predict = app.add_subcommand("predict", "predict the variants of a measured file");
   predict->add_option("in", in)->required();
   predict->add_option("device", predicting.device)->required();
@@ -95,6 +106,9 @@ int main(int argc, char** argv) {
       fmt::print("{} screened times of {}\n", result["rows"].size(), recording.template_name);
     } else if (launch->parsed()) {
       launch_variants(Json::parse(read_file(in)), launching);
+    } else if (ctas->parsed()) {
+      const Json result = ctas_of_variants(Json::parse(read_file(in)), launching);
+      write_file(out, result.dump() + "\n");
     } else if (predict->parsed()) {
       const Json result = predict_variants(Json::parse(read_file(in)), predicting);
       write_file(out, result.dump() + "\n");

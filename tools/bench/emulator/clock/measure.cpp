@@ -139,13 +139,10 @@ void launch_variants(const Json& measured, const LaunchOptions& options) {
   const auto device = device::open_device(options.device, task.target, find_root());
   const auto compiler = compiler_with("");
   kernel::CompilePool pool(*compiler, options.threads);
-  std::vector<Json> rows = measured.at("rows").get<std::vector<Json>>();
-  std::ranges::stable_sort(rows, {},
-                           [](const Json& row) { return row.at("median_us").get<double>(); });
   std::vector<Config> configs;
   std::vector<std::future<kernel::CompileOutcome>> compiled;
-  for (std::size_t i = 0; i < rows.size(); i += options.every) {
-    configs.push_back(Config::from_json(rows[i].at("config").dump()));
+  for (const Json& row : chosen_rows(measured, options.every)) {
+    configs.push_back(Config::from_json(row.at("config").dump()));
     compiled.push_back(pool.submit(request_of(task, configs.back(), device->info())));
   }
   Workplace workplace(task, *device);

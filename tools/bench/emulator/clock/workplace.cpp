@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -58,6 +59,16 @@ device::Launch Workplace::launch(const Config& config, device::KernelHandle kern
   launch.kernel = kernel;
   launch.config = bound.launch;
   return launch;
+}
+
+std::vector<Json> chosen_rows(const Json& measured, std::size_t every) {
+  std::vector<Json> rows = measured.at("rows").get<std::vector<Json>>();
+  std::ranges::stable_sort(rows, {},
+                           [](const Json& row) { return row.at("median_us").get<double>(); });
+  std::vector<Json> chosen;
+  for (std::size_t i = 0; i < rows.size(); i += std::max<std::size_t>(every, 1))
+    chosen.push_back(std::move(rows[i]));
+  return chosen;
 }
 
 std::unique_ptr<kernel::Compiler> compiler_with(const std::string& folder) {
