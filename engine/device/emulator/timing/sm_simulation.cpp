@@ -15,8 +15,6 @@
 namespace fa_tune::emulator {
 namespace {
 
-// Instructions that a simulation looks at: some 50 ms.
-constexpr std::uint64_t kMostInstructions = 600'000;
 // Spills are in the machine code alone, out of sight of an emulator of PTX, and where they happen
 // is not known: taken to be once between two barriers. Each word, stored or loaded, then costs:
 constexpr double kSpillClocks = 7;
@@ -25,8 +23,7 @@ constexpr double kReadClocks = 8;
 // Issue slots of its partition in which a product of mma.sync reads its operands: 10 registers of a
 // lane at m16n8k16, from two banks. What other warps issue meanwhile goes first, and the next product
 // begins a clock later for each. Measured on an H200 (microbench_h200_operands.json): of the clocks a
-// product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of
-// it; beside additions in nearly every clock a product takes 19 clocks, and alone 6.
+// product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of it.
 constexpr double kOperandSlots = 5;
 // What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264
 // and 288 alone, 271 to 340 in the barriers of clusters, and 615 behind stores of 2 KB, which take as
@@ -49,12 +46,14 @@ class Simulation {
         profile_(profile),
         work_(work),
         recorded_(recorded),
-        cache_(lines_that_run(code, record), recorded_.instructions() <= kMostInstructions),
+        cache_(lines_that_run(code, record),
+               recorded_.instructions() <= static_cast<double>(work.most_instructions)),
         per_op_(traffic_per_execution(code, record, work.l1)),
         draws_(per_op_.size()),
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost,
             work.store_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
+        cta_issued_(slots_),
         synchronization_(profile_, work_, l2_),
         in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
                  code.costs.end()) {
@@ -66,10 +65,9 @@ class Simulation {
     for (const BlockTrace& block : record_.blocks()) warps = std::max(warps, block.warps.size());
     warps_.resize(slots_ * warps);
     for (SimulatedWarp& warp : warps_) warp.live.resize(code_.live_values);
-    for (std::size_t slot = 0; slot < slots_ && begun_ < recorded_.count(); ++slot) {
+    for (std::size_t slot = 0; slot < slots_ && begun_ < recorded_.count(); ++slot)
       begin_block(slot, static_cast<double>(slot) * profile_.block_start_clocks);
-    }
-    while (instructions_ < kMostInstructions) {
+    while (instructions_ < work_.most_instructions) {
       SimulatedWarp* const warp = earliest();
       if (warp != nullptr) {
         advance(*warp);
@@ -94,14 +92,17 @@ class Simulation {
     }
   }
 
-  // Of several at the same time that of the first CTA, and of its warps the one that issued last: on an
-  // H200 some of a partition's go on by turns, and the others when these are done. Where there are
-  // products of warpgroups the one that has waited longest: in their slots warps get on alike.
+  // Of several at the same time one of the CTA that its partition issued for last, and of its warps the
+  // one that has waited longest: of an H200's CTAs with products alone some go on before the others
+  // (microbench_h200_scheduling.json), and those that wait now and then are done together
+  // (ctas_h200.json). Where there are products of warpgroups all get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
       if (a.next != b.next) return a.next < b.next;
-      return in_turn_ ? a.issued < b.issued : a.slot == b.slot && a.issued > b.issued;
+      const double last = cta_issued_[a.slot][a.partition];
+      const double other = cta_issued_[b.slot][b.partition];
+      return in_turn_ || last == other ? a.issued < b.issued : last > other;
     };
     for (SimulatedWarp& warp : warps_)
       if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;
@@ -200,9 +201,10 @@ class Simulation {
     if (beside_products(cost)) delay_products(warp, at);
     const double slots = cost.issues;
     scheduler_free_[warp.partition] = at + slots;
-    issues_ += cost.issues;
+    issues_ += slots;
     instructions_ += 1;
     warp.issued = at;
+    cta_issued_[warp.slot][warp.partition] = at;
     const double until_next = cost.role == Role::tensor_async ? ProductQueue::issue_clocks(cost)
                                                               : static_cast<double>(step.stall);
     warp.free = at + std::max(slots, until_next);
@@ -210,9 +212,7 @@ class Simulation {
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
-      const double wavefronts =
-          step.acts ? std::max(per_op_[step.op].wavefronts * step.share, 1.0) : 1.0;
-      busy *= wavefronts;
+      if (step.acts) busy *= std::max(per_op_[step.op].wavefronts * step.share, 1.0);
       const SharedMemory::Access access =
           memory_.access(warp.partition, products_[warp.partition], at, cost.busy, busy);
       *unit_of(warp, cost) = access.port_free;
@@ -296,11 +296,10 @@ class Simulation {
         warp.bulk_reads.commit();
         warp.bulk_writes.commit();
         break;
-      case Role::bulk_wait: {
-        const Groups& groups = cost.reads_only ? warp.bulk_reads : warp.bulk_writes;
-        warp.hold_until(groups.all_but(cost.depth), Wait::async);
+      case Role::bulk_wait:
+        warp.hold_until((cost.reads_only ? warp.bulk_reads : warp.bulk_writes).all_but(cost.depth),
+                        Wait::async);
         break;
-      }
       case Role::cluster_arrive:
         synchronization_.arrive_at_cluster(warp, at);
         break;
@@ -362,7 +361,8 @@ class Simulation {
   EvenDraws draws_;
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
-  std::size_t slots_;  // for CTAs
+  std::size_t slots_;                                        // for CTAs
+  std::vector<std::array<double, kPartitions>> cta_issued_;  // by slot: when each last did
   SmSynchronization synchronization_;
   bool in_turn_;             // warps that may issue at the same time
   std::uint64_t begun_ = 0;  // CTAs

@@ -46,6 +46,9 @@ struct SmWork {
   double loads_from_dram = 0;
   double copies_dram_clocks = 0;
   bool spills_leave_l1 = false;  // they are more than it holds
+  // That a simulation looks at: some seconds. What does not see an SM's last CTAs, fewer than it has
+  // room for, is up to 15% too fast.
+  std::uint64_t most_instructions = 16'000'000;
 };
 
 struct SmTime {
@@ -61,9 +64,10 @@ struct SmTime {
   std::array<double, kWaitCount> waits{};  // clocks, summed over warps
 };
 
-// Runs the recorded CTAs through a simulated SM, of several that may be done last the one that is: warps issue in the order of the machine code, one
-// instruction a clock and scheduler, when inputs, unit and scheduler are there. Deterministic.
-// Looks at a bounded number of instructions and takes the rest to go on like that.
+// Runs the recorded CTAs through a simulated SM, of several that may be done last the one that is:
+// warps issue in the order of the machine code, one instruction a clock and scheduler, when inputs,
+// unit and scheduler are there. Deterministic. Looks at a bounded number of instructions and takes
+// the rest to go on like that.
 SmTime simulate_sm(const MachineCode& code, const Record& record, const DeviceProfile& profile,
                    const SmWork& work);
 

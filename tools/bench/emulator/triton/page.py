@@ -90,6 +90,19 @@ def of_sanitizer(run, other):
     ]
 
 
+def on_gpu(run):
+    """What kernels left on a GPU, beside the emulator."""
+    rows = []
+    for arch in ARCHS:
+        here = [row for row in run["launches"] if row["launch"].split("/")[0].endswith(arch)]
+        same = sum(row["largest_difference"] == 0 for row in here)
+        worst = max(here, key=lambda row: row["largest_difference"])
+        apart = "{largest_difference:.2g} of {largest_value:.2g}".format(**worst) if same < len(here) else "0"
+        rows.append([arch, of(same, here), apart])
+    titles = ["compiled for", "launches with the same bits", "largest difference, of the largest value"]
+    return [table(titles, rows), f"{run['device']}, {run['date']}."]
+
+
 def first_reads(run, other):
     """Those before the first read of shared memory, by what is taken out."""
     rows = []
@@ -159,9 +172,9 @@ def main():
 
     small, large = read("planted"), read("planted_tutorials")
     parts = tutorials([read("tutorials"), read("tutorials_3_5")])
+    parts += on_gpu(read("outputs"))
     parts += planted_tutorials(large)
-    if (folder / "compute_sanitizer_tutorials.json").exists():
-        parts += first_reads(large, read("compute_sanitizer_tutorials"))
+    parts += first_reads(large, read("compute_sanitizer_tutorials"))
     parts += planted_small(small, read("compute_sanitizer"))
     parts += not_found([small, large], read("not_found"))
     print("\n\n".join(parts))

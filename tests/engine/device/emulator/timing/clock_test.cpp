@@ -143,8 +143,7 @@ TEST_CASE("a barrier waits for the slowest warp") {
   CHECK(time.waits[static_cast<std::size_t>(Wait::barrier)] == doctest::Approx(1200).epsilon(0.05));
 }
 
-// The simulation looks at 600'000 instructions. Half of the warps work while the others wait at a
-// barrier, so that some wait wherever it ends.
+// Half of the warps work while the others wait at a barrier, so that some wait wherever it ends.
 TEST_CASE("what a simulation does not look at goes on like what it saw") {
   const emulator::DeviceProfile profile = test::small_profile();
   const std::string work = repeated(kDependentFma, 40);
@@ -156,8 +155,10 @@ TEST_CASE("what a simulation does not look at goes on like what it saw") {
             "K: bar.sync 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, " + std::to_string(rounds) +
             "; @%p2 bra L;",
         256);
+    SmWork work_of_sm;
+    work_of_sm.most_instructions = 600'000;
     return simulate_sm(make_machine_code(ran.program, profile, ran.record), ran.record, profile,
-                       {});
+                       work_of_sm);
   };
   const SmTime whole = run(480);
   const SmTime cut = run(5 * 480);
