@@ -71,7 +71,7 @@ constexpr Opcode kOpcodes[] = {
     {0x181, "LDG", global},        {0x182, "LDC", constant},
     {0x183, "LDL", local},         {0x184, "LDS", shared},
     {0x185, "ST", global},         {0x186, "STG", global},
-    {0x187, "STL", local},         {0x188, "STS", shared},
+    {0x187, "STL", local_write},   {0x188, "STS", shared},
     {0x189, "SHFL", shuffle},      {0x18a, "ATOM", global},
     {0x18b, "ATOM", global},       {0x18c, "ATOMS", shared},
     {0x18d, "ATOMS", shared},      {0x18e, "RED", global},

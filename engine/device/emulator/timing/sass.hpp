@@ -24,7 +24,8 @@ enum class SassKind : std::uint8_t {
   wgmma_wait,  // for products
   shared,
   shuffle,  // between lanes, by the same pipe
-  local,    // spills and arrays
+  local,    // loads of spills and arrays
+  local_write,
   global,
   async_copy,
   async_commit,

@@ -23,7 +23,7 @@ Carrier carrier_of(const Cost& cost) {
   using enum SassKind;
   switch (cost.role) {
     case Role::shared:
-      return carrier({shared, local, shuffle}, false);
+      return carrier({shared, local, local_write, shuffle}, false);
     case Role::global_read:
     case Role::global_write:
       return carrier({global});
@@ -54,6 +54,7 @@ Carrier carrier_of(const Cost& cost) {
       return carrier({barrier}, false);
     case Role::plain:
     case Role::local:
+    case Role::local_write:
       break;
   }
   if (cost.unit == Unit::tensor) return carrier({tensor});
@@ -67,6 +68,7 @@ bool in_order(const Cost& cost) {
     case Role::plain:
     case Role::shared:
     case Role::local:
+    case Role::local_write:
     case Role::global_read:
     case Role::global_write:
       return false;
@@ -105,9 +107,10 @@ Cost cost_of(SassKind kind, const DeviceProfile& p) {
     case shuffle:
     case global:
       return make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
-    case local: {
+    case local:
+    case local_write: {
       Cost cost = make(Unit::memory, p.shared_bytes_per_clock_sm, p.shared_latency);
-      cost.role = Role::local;
+      cost.role = kind == local ? Role::local : Role::local_write;
       return cost;
     }
     case mbarrier:

@@ -146,7 +146,8 @@ class Simulation {
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
-    if (cost.role == Role::global_write) unit = std::max(unit, l2_.open_to_stores_from());
+    if (cost.role == Role::global_write || (cost.role == Role::local_write && work_.spills_leave_l1))
+      unit = std::max(unit, l2_.open_to_stores_from());
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
       const Wait busy = cost.unit == Unit::memory ? Wait::shared : Wait::unit;
@@ -219,6 +220,7 @@ class Simulation {
       result = {access.last + cost.latency, Wait::shared};
       if (cost.role == Role::local && work_.spills_leave_l1)
         result = {l2_.move(kSpillBytes, at) + profile_.l2_latency, Wait::global};
+      if (cost.role == Role::local_write && work_.spills_leave_l1) l2_.store(kSpillBytes, at);
     } else {
       double& free = *unit_of(warp, cost);
       free = cost.role == Role::tensor_async ? products_[warp.partition].add(warp, cost, at)

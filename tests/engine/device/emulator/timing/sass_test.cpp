@@ -146,16 +146,35 @@ TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
                      machine(kFfma, fma, {4, 7, 1U << 3U}), machine(kExit, ret)},
                     work);
   };
-  for (const std::uint64_t opcode : {kLdl, kStl}) {
-    CAPTURE(opcode);
-    const SmTime held = spilled(opcode, false);
-    const SmTime gone = spilled(opcode, true);
-    // Latencies of 23 and 250, and a warp's 128 bytes at 16 a clock.
-    CHECK(held.l2_busy == 0);
-    CHECK(gone.l2_busy == 8);
-    CHECK(gone.clocks - held.clocks == doctest::Approx(250 - 23 + 8).epsilon(0.02));
-    CHECK(gone.waits[static_cast<std::size_t>(Wait::global)] > 240);
-  }
+  // Latencies of 23 and 250, and a warp's 128 bytes at 16 a clock.
+  const SmTime held = spilled(kLdl, false);
+  const SmTime gone = spilled(kLdl, true);
+  CHECK(held.l2_busy == 0);
+  CHECK(gone.l2_busy == 8);
+  CHECK(gone.clocks - held.clocks == doctest::Approx(250 - 23 + 8).epsilon(0.02));
+  CHECK(gone.waits[static_cast<std::size_t>(Wait::global)] > 240);
+  // Nothing waits for a store.
+  CHECK(spilled(kStl, false).l2_busy == 0);
+  CHECK(spilled(kStl, true).l2_busy == 8);
+  CHECK(spilled(kStl, true).clocks == spilled(kStl, false).clocks);
+}
+
+TEST_CASE("sass: stores of spills that L1 does not hold wait for each other, as all stores to L2") {
+  constexpr int kStores = 800;
+  Coded run(kExp + "ret;");
+  std::vector<EncodedInstruction> stores(kStores, machine(kStl, run.line("ex2.approx.ftz.f32")));
+  stores.push_back(machine(kExit, run.line("ret")));
+  const auto clocks = [&](bool leave_l1) {
+    SmWork work;
+    work.l2_bytes_per_clock = 64;
+    work.store_bytes_per_clock = 16;
+    work.spills_leave_l1 = leave_l1;
+    return run.time(stores, work).clocks;
+  };
+  // The last 16 KB may still be waiting.
+  const double until_issued = (kStores * 128 - 16 * 1024) / 16.0;
+  CHECK(clocks(true) == doctest::Approx(until_issued).epsilon(0.05));
+  CHECK(clocks(false) < 0.7 * until_issued);
 }
 
 TEST_CASE("sass: one wide access that ptxas made of several has the wavefronts of all") {
