@@ -36,9 +36,8 @@ std::vector<std::size_t> even_mixture(std::uint64_t count, std::size_t recorded)
   return order;
 }
 
-// Of `grid` equal CTAs those of the SM that is done last. On an H200 it was as many in 64 of 67 kernels of
-// mma.sync, with 1 to 8 CTAs an SM at a time, and one or two more in the others, all with 3
-// (ctas_h200.json).
+// Of `grid` equal CTAs those of the SM that is done last. On an H200 it had as many with 100 of 107
+// kernels, and one or two more with the others, all of mma.sync (ctas_h200.json).
 std::uint64_t equal_ctas_of_last_sm(std::uint64_t grid, std::uint64_t sms) {
   return (grid + sms - 1) / sms;
 }
