@@ -146,7 +146,8 @@ class Simulation {
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
-    if (cost.role == Role::global_write || (cost.role == Role::local_write && work_.spills_leave_l1))
+    if (cost.role == Role::global_write ||
+        (cost.role == Role::local_write && work_.spills_leave_l1))
       unit = std::max(unit, l2_.open_to_stores_from());
     const double at = std::max(scheduler, unit);
     if (at > warp.next) {
@@ -229,8 +230,7 @@ class Simulation {
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
     read_operands(warp, cost, at, slots);
-    // Nsight Compute, by which units are said to be busy, has what asynchronous copies write among
-    // no loads' and stores' wavefronts.
+    // Nsight Compute counts what asynchronous copies write among no loads' or stores' wavefronts.
     busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;
     busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
     warp.done[warp.step] = result;
@@ -364,7 +364,7 @@ class Simulation {
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
   std::size_t slots_;                                        // for CTAs
-  std::vector<std::array<double, kPartitions>> cta_issued_;  // by slot: when each last did
+  std::vector<std::array<double, kPartitions>> cta_issued_;  // when each last did, by slot
   SmSynchronization synchronization_;
   bool in_turn_;             // warps that may issue at the same time
   std::uint64_t begun_ = 0;  // CTAs

@@ -14,7 +14,7 @@
 // against each other. `interval` makes of their errors what predictions are shown with;
 // tools/bench/emulator/clock/interval does that from beginning to end, `fresh` beside it measures.
 // `launch` is for a profiler to look at. `ctas` says when, and on which SM, each CTA of a kernel
-// began and ended, which the model of times has to guess.
+// began and ended, by which the model of times lets them take turns.
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
