@@ -23,9 +23,9 @@ enum class SassKind : std::uint8_t {
   wgmma_sync,
   wgmma_wait,  // for products
   shared,
-  shuffle,  // between lanes, by the same pipe
-  local,    // loads of spills and arrays
-  local_write,
+  shuffle,      // between lanes, by the same pipe
+  local,        // loads of spills and arrays
+  local_write,  // stores of them
   global,
   async_copy,
   async_commit,

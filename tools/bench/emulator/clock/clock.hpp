@@ -88,7 +88,7 @@ void launch_variants(const Json& measured, const LaunchOptions& options);
 // makes it slower, so median_us is that of the measured file. Prints a line a kernel.
 Json ctas_of_variants(const Json& measured, const LaunchOptions& options);
 // A kernel's row of that, from four words of each CTA: its SM's clock when it began and when it
-// ended, the SM, and the GPU's time when it ended. "ctas_per_sm": how many SMs ran so many CTAs;
+// ended, the SM, and the GPU's time when it ended. "ctas_per_sm": SMs by the number of CTAs they ran;
 // "last_sm": of the one that ended last, its clocks from its first CTA's begin to its last one's
 // end, also as a multiple of the mean of all SMs that ran any; "ctas_of_the_last": begin and end of
 // its CTAs, in clocks since the first.

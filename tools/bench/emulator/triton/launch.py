@@ -36,12 +36,17 @@ def ptx_of(launch, told):
     return re.sub(rb"(?m)^\.version 9\.\d+$", b".version 9.0", text) + b"\0"
 
 
+def npy_data(file):
+    """What is behind the header of a .npy file, format version 1.0."""
+    npy = file.read_bytes()
+    return npy[10 + int.from_bytes(npy[8:10], "little") :]
+
+
 def content_of(buffer, folder, addresses):
     """Its bytes; none where nobody has written it."""
     fill, size = buffer.get("fill", ""), size_of(buffer["dtype"])
     if fill.startswith("file:"):
-        npy = (folder / fill.removeprefix("file:")).read_bytes()
-        content = bytearray(npy[10 + int.from_bytes(npy[8:10], "little") :])
+        content = bytearray(npy_data(folder / fill.removeprefix("file:")))
     else:
         one = bytes(size) if fill == "zeros" else ONES.get(buffer["dtype"], bytes(size))
         content = bytearray(one * buffer["shape"][0] if fill else b"")

@@ -35,8 +35,7 @@ def compare(file):
     for name, buffer in told["buffers"].items():
         if "save" not in buffer or buffer["dtype"] not in FORMS:
             continue
-        npy = (file.parent / buffer["save"]).read_bytes()
-        ours = npy[10 + int.from_bytes(npy[8:10], "little") :]
+        ours = launch.npy_data(file.parent / buffer["save"])
         theirs = ctypes.create_string_buffer(len(ours))
         driver.to_host(ctypes.addressof(theirs), buffers[name], len(ours))
         form = FORMS[buffer["dtype"]]
