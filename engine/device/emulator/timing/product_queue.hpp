@@ -10,20 +10,23 @@
 
 namespace fa_tune::emulator {
 
-struct SimulatedWarp;
-
-// The products of warpgroups (wgmma) that a partition's tensor core has under way, in clocks. They
-// run one after another, and some wait in a queue that all warps of the partition share: where it
-// is full, a warp stands at its next product until there is room, and warps take turns.
+// The products of warpgroups (wgmma) that an SM's tensor cores have under way, in clocks. All four run
+// the same one, one after another in the order they were issued in, and some wait in a queue: where it
+// is full, a warpgroup stands at its next product until there is room, and warpgroups take turns.
 //
-// While a product runs, other instructions of the partition are issued in one of kSlotClocks, from
+// While a product runs, other instructions of a partition are issued in one of kSlotClocks, from
 // the first slot on, and do not delay it. A product begins in a clock in which none of them is ready:
-// so those that follow each other clock by clock keep the next product from beginning.
+// so those that follow each other clock by clock keep the next product from beginning. What has no
+// operands in registers (UMOV, UIADD3, branches) takes no part in that: Nsight Compute's samples of 28
+// kernels have it issued in the next clock (a log).
 //
-// All of this was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
+// The rest was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
 // of 16, 24 or 32 products that are asked for at a time all are issued when about six are left
 // ("clocks_until_8_are_issued"); products of one warp whose A is in registers take 3 to 8 clocks
-// more each ("clocks_of_a_group_of_so_many"). microbench_h200_slots.json, "issue_slots": an
+// more each ("clocks_of_a_group_of_so_many"). microbench_h200_turns.json, "product_turns": a group of
+// eight that is asked for 100 clocks after another one begins when that has ended, 40 clocks after it
+// half of it comes in turn with it; the eighth product of 32 clocks is issued 78 clocks after the first,
+// which is when the second begins. microbench_h200_slots.json, "issue_slots": an
 // instruction of the ALU is issued every 4.2 to 4.7 clocks, and the products take a tenth longer at
 // most; beside four chains of FMAs, of which one is ready in each clock, 1.4 to 5 times as long.
 // A single chain of FMAs finds each slot.
@@ -41,36 +44,46 @@ class ProductQueue {
   static constexpr double kFirstSlot = 8;
   static constexpr double kFirstSlotShare = 1.0 / 8;
   static constexpr double kOperandClocks = 4;  // of an A in registers
-  // Clocks from a product's issue to the next one of the same warp, where there is room.
-  static constexpr double kIssueClocks = 8;
-  static constexpr double kIssueShare = 0.2;   // of the product's time, if that is longer
+  // From when one is issued until it begins, if no other is under way.
+  static constexpr double kStartClocks = 38;
+  // Clocks from a product's issue to the next one of the same warp, where there is room ("product_turns";
+  // of those with A in registers Nsight Compute's samples, 16.5 to 23.5).
+  static constexpr double kIssueClocks = 5;
+  static constexpr double kIssueShare = 0.2;  // of the product's time, if that is longer
+  static constexpr double kRegisterIssueClocks = 18;
   static constexpr double kReadsAClocks = 32;  // 64 x 16 halves, in every other clock
   static constexpr double kPatienceClocks = 75;
 
   static double issue_clocks(const Cost& product) {
+    if (product.a_in_registers) return kRegisterIssueClocks;
     return std::max(kIssueClocks, kIssueShare * product.holds_unit());
   }
 
-  // When the warp's next product may be issued, if not at `at`.
-  std::optional<double> full_until(const SimulatedWarp& warp, double at) const {
+  // From the end of a group's last product until its warps go on.
+  static double end_clocks(const Cost& product) {
+    return std::max(product.latency - kStartClocks, 0.0);
+  }
+
+  // When the warpgroup's next product may be issued, if not at `at`.
+  std::optional<double> full_until(std::size_t warpgroup, double at) const {
     if (products_.size() < kPlaces) return std::nullopt;
     // The others' turn is first.
-    const double turn = last_ == &warp ? 0.5 : 0;
+    const double turn = last_ == warpgroup ? 0.5 : 0;
     const double room = products_[products_.size() - kPlaces].begin + turn;
     return room > at ? std::optional(room) : std::nullopt;
   }
 
   // Issued at `at`. Returns when it is done.
-  double add(const SimulatedWarp& warp, const Cost& product, double at) {
+  double add(std::size_t warpgroup, const Cost& product, double at) {
     forget_done(at);
-    const bool follows_own = last_ == &warp && end_ > at;
-    const double begin =
-        std::max(end_, at) + (follows_own && product.a_in_registers ? kOperandClocks : 0);
+    const bool follows_own = last_ == warpgroup && end_ > at;
+    const double begin = std::max(end_, at + kStartClocks) +
+                         (follows_own && product.a_in_registers ? kOperandClocks : 0);
     end_ = begin + product.holds_unit();
     const double reads_a =
         product.a_in_registers ? 0 : std::min(kReadsAClocks, product.holds_unit());
-    products_.push_back({begin, end_, product.latency, reads_a});
-    last_ = &warp;
+    products_.push_back({begin, end_, reads_a});
+    last_ = warpgroup;
     return end_;
   }
 
@@ -87,13 +100,13 @@ class ProductQueue {
 
   // What is issued at `at` delays the product that would begin then, and those behind it.
   struct Delay {
-    double after = 0;  // groups of products that are done later than that
+    double after = 0;  // products that end later than that
     double by = 0;
   };
   Delay delay(double at) {
     const Product* const product = running(at);
     if (product == nullptr || !begins_now(*product, at)) return {};
-    const Delay delay{product->begin + product->latency, at + 1 - product->begin};
+    const Delay delay{product->begin, at + 1 - product->begin};
     for (Product& waiting : products_) {
       waiting.begin += delay.by;
       waiting.end += delay.by;
@@ -122,7 +135,6 @@ class ProductQueue {
   struct Product {
     double begin = 0;
     double end = 0;
-    double latency = 0;
     double reads_a = 0;  // clocks from its beginning
   };
   static constexpr double kEpsilon = 1e-6;  // clocks: what sums of them may be off by
@@ -139,7 +151,7 @@ class ProductQueue {
 
   std::deque<Product> products_;  // in order: one that runs, and those that wait
   double end_ = 0;
-  const SimulatedWarp* last_ = nullptr;
+  std::optional<std::size_t> last_;  // warpgroup that issued one
 };
 
 }  // namespace fa_tune::emulator

@@ -94,7 +94,8 @@ struct Step {
   std::uint8_t write_barrier = kBarriers;
   std::uint8_t read_barrier = kBarriers;
   std::uint8_t waits = 0;
-  float share = 1;         // of what one execution of `op` moves
+  // Of what one execution of `op` moves; of an access to local memory: words of a lane.
+  float share = 1;
   std::uint32_t line = 0;  // of the code, that holds it (instruction_cache.hpp)
 };
 

@@ -111,7 +111,9 @@ constexpr std::uint8_t kYieldClocks = 55;
 constexpr std::uint16_t kMembar = 0x192;
 constexpr std::uint8_t kGpuScope = 2;  // of a MEMBAR; 0: the CTA's, 3: the system's
 
+constexpr std::uint16_t kLoadLocal = 0x183;
 constexpr std::uint16_t kLoadShared = 0x184;
+constexpr std::uint16_t kStoreLocal = 0x187;
 constexpr std::uint16_t kStoreShared = 0x188;
 // By the field of an access's size: U8, S8, U16, S16, 32, 64 and 128.
 constexpr std::array<std::uint8_t, 8> kBytes = {1, 1, 2, 2, 4, 8, 16, 0};
@@ -156,7 +158,9 @@ SassInstruction decode_sass(const EncodedInstruction& instruction, int sm) {
   decoded.write_barrier = field(110, 3);
   decoded.read_barrier = field(113, 3);
   decoded.waits = field(116, 6);
-  if (number == kLoadShared || number == kStoreShared) decoded.bytes = kBytes[field(73, 3)];
+  if (number == kLoadShared || number == kStoreShared || number == kLoadLocal ||
+      number == kStoreLocal)
+    decoded.bytes = kBytes[field(73, 3)];
   // .DEPBAR, and not .ARRIVE.
   if (number == kWarpgroup && field(47, 1) == 1) {
     decoded.kind = SassKind::wgmma_wait;

@@ -57,7 +57,7 @@ struct SassInstruction {
   std::uint8_t write_barrier = 7;    // that its result releases; 7: none
   std::uint8_t read_barrier = 7;     // that is released when it has read its operands; 7: none
   std::uint8_t waits = 0;            // barriers that must be released first, a bit each
-  std::uint8_t bytes = 0;            // a lane, that LDS or STS moves
+  std::uint8_t bytes = 0;            // a lane, that LDS, STS, LDL or STL moves
   std::uint8_t depth = 0;            // groups of products that a wait leaves under way
   std::uint8_t rejoin = 0;           // clocks beyond its stall count, where lanes meet again
   std::uint8_t rejoin_elected = 0;   // instead of that, where one lane comes from a way of its own

@@ -3,9 +3,7 @@
 //
 // 1. The machine code is cut into basic blocks. Each stands for the block of PTX that most of its
 //    instructions were made from: its host.
-// 2. An instruction runs with its own block of PTX if that runs as often as the host, with the host
-//    otherwise: then ptxas took it out of a loop, or runs it under a predicate. What waits,
-//    arrives or moves data runs when the trace says so, unless it was taken out of a loop.
+// 2. Each instruction runs with one block of PTX (sass_placement.hpp).
 // 3. Of the instructions that a PTX instruction became, the one that does its work is found by what
 //    kind it is; the others cost time alone. Where ptxas made one access to shared memory of
 //    several, it has the wavefronts of its width.
@@ -24,15 +22,13 @@
 
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/device/emulator/timing/sass_cost.hpp"
+#include "engine/device/emulator/timing/sass_placement.hpp"
 #include "engine/device/emulator/timing/sass_steps.hpp"
 
 namespace fa_tune::emulator {
 namespace {
 
 constexpr std::uint32_t kNone = MatchedInstruction::kNone;
-// Two blocks that run about as often as each other run together: lanes that part, and the first and
-// last times round a loop, make small differences.
-constexpr double kAbout = 1.25;
 // Machine instructions from an election to the branch that goes by it.
 constexpr std::size_t kElectionAtMost = 4;
 // Whose machine code sass.cpp knows: Ampere's, Ada's and Hopper's.
@@ -57,7 +53,7 @@ class Matcher {
     find_ops();
     find_hosts();
     find_warpgroup_products();
-    place();
+    placed_ = Placement{code_of_, stretches_, code_.block_of, costs_, runs_}.by_block();
     find_carried();
     double all = 0;
     double matched = 0;
@@ -71,13 +67,6 @@ class Matcher {
   }
 
  private:
-  // A basic block of the machine code.
-  struct Stretch {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::map<std::uint32_t, int> votes;  // instructions by the block of PTX they were made from
-  };
-
   void decode(int sm) {
     for (const EncodedInstruction& each : program_.machine_code)
       code_of_.push_back({decode_sass(each, sm), kNone, kNone});
@@ -197,42 +186,18 @@ class Matcher {
   }
   double runs_of(std::uint32_t block) const { return runs_[block]; }
 
-  // Which block of PTX each runs with.
-  void place() {
-    placed_.resize(code_.blocks.size());
-    for (std::uint32_t i = 0; i < code_of_.size(); ++i) {
-      const MatchedInstruction& each = code_of_[i];
-      if (each.host == kNone) continue;
-      std::uint32_t block = each.host;
-      if (each.op != kNone && code_.block_of[each.op] != block) {
-        const std::uint32_t own = code_.block_of[each.op];
-        const double own_runs = runs_of(own);
-        const double host_runs = runs_of(block);
-        const bool hoisted = own_runs > kAbout * host_runs;
-        const bool together = !hoisted && host_runs <= kAbout * own_runs;
-        if (together || (carries(each) && (!hoisted || in_order(costs_[each.op])))) block = own;
-      }
-      placed_[block].push_back(i);
-    }
-  }
-
-  // Whether it does the work of the PTX instruction that it was made from.
-  bool carries(const MatchedInstruction& each) const {
-    return each.op != kNone && carrier_of(costs_[each.op]).has(each.sass.kind);
-  }
-
   void find_carried() {
     carried_.assign(program_.ops.size(), false);
     for (const auto& placed : placed_)
       for (const std::uint32_t i : placed)
-        if (carries(code_of_[i])) carried_[code_of_[i].op] = true;
+        if (carries(code_of_[i], costs_)) carried_[code_of_[i].op] = true;
   }
 
   // The instructions that do the work of each PTX instruction, in their order.
   Carriers carriers(std::uint32_t block) const {
     Carriers found;
     for (const std::uint32_t i : placed_[block])
-      if (carries(code_of_[i])) found[code_of_[i].op].push_back(i);
+      if (carries(code_of_[i], costs_)) found[code_of_[i].op].push_back(i);
     return found;
   }
 
@@ -306,7 +271,7 @@ class Matcher {
     MachineBlock& block = code_.blocks[number];
     for (std::uint32_t op = block.begin; op < block.end; ++op)
       if (in_order(costs_[op])) return false;
-    const double most = kAbout * rounds_in_a_row(number);
+    const double most = kRunsAbout * rounds_in_a_row(number);
     UnrolledRounds best;
     for (const Stretch& stretch : stretches_) {
       UnrolledRounds rounds = rounds_in(stretch, number);
@@ -324,7 +289,7 @@ class Matcher {
     for (const std::uint32_t i : placed_[number]) {
       if (i < stretch.begin || i >= stretch.end) continue;
       rounds.instructions.push_back(i);
-      if (carries(code_of_[i]) && code_.block_of[code_of_[i].op] == number)
+      if (carries(code_of_[i], costs_) && code_.block_of[code_of_[i].op] == number)
         rounds.carriers[code_of_[i].op].push_back(i);
     }
     const MachineBlock& block = code_.blocks[number];

@@ -7,6 +7,11 @@
 #include "engine/device/emulator/timing/simulated_phases.hpp"
 
 namespace fa_tune::emulator {
+namespace {
+
+constexpr float kWordBytes = 4;
+
+}  // namespace
 
 void StepWriter::begin(MachineBlock& block) {
   block.steps.clear();
@@ -29,6 +34,8 @@ Step StepWriter::step_of(const MachineBlock& block, std::uint32_t instruction, c
   step.waits = sass.waits;
   step.acts = acts.contains(instruction);
   if (step.acts) return step;
+  if (sass.kind == SassKind::local || sass.kind == SassKind::local_write)
+    step.share = static_cast<float>(sass.bytes) / kWordBytes;
   step.cost = sass.kind == SassKind::wgmma_wait ? added_wait(sass) : plain_cost(sass.kind);
   return step;
 }

@@ -15,7 +15,6 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   next = at_time;
   stored = 0;
   copies = {};
-  products = {};
   bulk_reads = {};
   bulk_writes = {};
   event = 0;

@@ -31,11 +31,6 @@ struct Groups {
     done.push_back(std::max(open, done.empty() ? 0 : done.back()));
     open = 0;
   }
-  // Those that are not done at `at` take so much longer.
-  void delay(double at, double by) {
-    if (open > at) open += by;
-    for (std::size_t i = done.size(); i > 0 && done[i - 1] > at; --i) done[i - 1] += by;
-  }
   // When all but the last `depth` groups are done; below zero: all, and what is not committed.
   double all_but(int depth) const {
     if (depth < 0) return std::max(open, done.empty() ? 0 : done.back());
@@ -64,7 +59,6 @@ struct SimulatedWarp {
   std::uint32_t line = 0;                  // of the code, that it is at
   double stored = 0;                       // when L2 has what it stored last
   Groups copies;
-  Groups products;                // of wgmma
   Groups bulk_reads;              // of bulk stores: the reading of their sources
   Groups bulk_writes;             // and all of it
   std::size_t event = 0;          // the next of the trace's

@@ -6,11 +6,11 @@
 #include "engine/device/emulator/timing/instruction_cache.hpp"
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
-#include "engine/device/emulator/timing/product_queue.hpp"
 #include "engine/device/emulator/timing/recorded_work.hpp"
 #include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 #include "engine/device/emulator/timing/sm_synchronization.hpp"
+#include "engine/device/emulator/timing/warpgroup_products.hpp"
 
 namespace fa_tune::emulator {
 namespace {
@@ -30,11 +30,12 @@ constexpr double kOperandSlots = 5;
 // long as a load from L2 (microbench_h200_fixed.json, "stores" and "cluster"). The end of a kernel that
 // has stored is one too: it comes 0.27 to 0.40 us later than without (there, "launch_us").
 constexpr double kFenceClocks = 270;
-constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to local memory
+constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to a word of local memory
 
-// It takes an issue slot that products need too.
+// It takes an issue slot that products need too: it has operands in registers.
 bool beside_products(const Cost& cost) {
-  return cost.role != Role::tensor_async && cost.issues > 0;
+  const bool is_uniform = cost.unit == Unit::control && cost.role == Role::plain;
+  return cost.role != Role::tensor_async && cost.issues > 0 && !is_uniform;
 }
 
 class Simulation {
@@ -64,6 +65,7 @@ class Simulation {
     std::size_t warps = 1;
     for (const BlockTrace& block : record_.blocks()) warps = std::max(warps, block.warps.size());
     warps_.resize(slots_ * warps);
+    products_ = WarpgroupProducts(warps_);
     for (SimulatedWarp& warp : warps_) warp.live.resize(code_.live_values);
     for (std::size_t slot = 0; slot < slots_ && begun_ < recorded_.count(); ++slot)
       begin_block(slot, static_cast<double>(slot) * profile_.block_start_clocks);
@@ -87,6 +89,8 @@ class Simulation {
       SimulatedWarp& warp = warps_[first + i];
       warp.begin_trace(trace.warps[i], at);
       warp.slot = slot;
+      products_.begin(warp,
+                      warps_[first + i / WarpgroupProducts::kWarps * WarpgroupProducts::kWarps]);
       warp.partition = next_partition_++ % kPartitions;
       warps_begun_ += 1;
     }
@@ -156,34 +160,15 @@ class Simulation {
       warp.next = at;
       return;
     }
-    ProductQueue& products = products_[warp.partition];
-    const auto until = is_product              ? products.full_until(warp, warp.next)
-                       : beside_products(cost) ? products.slot_after(warp.next)
-                                               : std::nullopt;
-    if (until) {
-      warp.wait(is_product ? Wait::tensor : Wait::issue, *until - warp.next);
-      warp.next = *until;
+    if (is_product) {
+      if (products_.holds(warp)) return;
+    } else if (const auto slot =
+                   beside_products(cost) ? products_.slot_after(warp.next) : std::nullopt) {
+      warp.wait(Wait::issue, *slot - warp.next);
+      warp.next = *slot;
       return;
     }
     issue(warp, step, cost, warp.next);
-  }
-
-  // Until its products are done, which what is issued meanwhile may delay: asked again then.
-  bool waits_for_products(SimulatedWarp& warp, const Cost& cost, double at) {
-    const double until = warp.products.all_but(cost.depth);
-    if (until <= at) return false;
-    warp.wait(Wait::tensor, until - at);
-    warp.next = until;
-    return true;
-  }
-
-  void delay_products(const SimulatedWarp& issuing, double at) {
-    ProductQueue& products = products_[issuing.partition];
-    const auto [after, by] = products.delay(at);
-    if (by == 0) return;
-    unit_free_[issuing.partition][static_cast<std::size_t>(Unit::tensor)] = products.end();
-    for (SimulatedWarp& warp : warps_)
-      if (warp.partition == issuing.partition) warp.products.delay(after, by);
   }
 
   // A product of mma.sync begins to read its operands, or something else takes slots from the last one.
@@ -199,33 +184,31 @@ class Simulation {
   }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
-    if (cost.role == Role::tensor_wait && waits_for_products(warp, cost, at)) return;
-    if (beside_products(cost)) delay_products(warp, at);
+    if (cost.role == Role::tensor_wait && products_.waits(warp, cost.depth, at)) return;
+    if (beside_products(cost)) products_.delay(at);
     const double slots = cost.issues;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += slots;
     instructions_ += 1;
     warp.issued = at;
     cta_issued_[warp.slot][warp.partition] = at;
-    const double until_next = cost.role == Role::tensor_async ? ProductQueue::issue_clocks(cost)
-                                                              : static_cast<double>(step.stall);
-    warp.free = at + std::max(slots, until_next);
+    warp.free = at + std::max(slots, static_cast<double>(step.stall));
     warp.wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
     double busy = cost.busy;
     if (cost.unit == Unit::memory) {
-      if (step.acts) busy *= std::max(per_op_[step.op].wavefronts * step.share, 1.0);
+      busy *= std::max((step.acts ? per_op_[step.op].wavefronts : 1.0) * step.share, 1.0);
       const SharedMemory::Access access =
-          memory_.access(warp.partition, products_[warp.partition], at, cost.busy, busy);
+          memory_.access(warp.partition, products_.queue(), at, cost.busy, busy);
       *unit_of(warp, cost) = access.port_free;
       result = {access.last + cost.latency, Wait::shared};
       if (cost.role == Role::local && work_.spills_leave_l1)
-        result = {l2_.move(kSpillBytes, at) + profile_.l2_latency, Wait::global};
-      if (cost.role == Role::local_write && work_.spills_leave_l1) l2_.store(kSpillBytes, at);
-    } else {
+        result = {l2_.move(kSpillBytes * step.share, at) + profile_.l2_latency, Wait::global};
+      if (cost.role == Role::local_write && work_.spills_leave_l1)
+        l2_.store(kSpillBytes * step.share, at);
+    } else if (cost.role != Role::tensor_async) {
       double& free = *unit_of(warp, cost);
-      free = cost.role == Role::tensor_async ? products_[warp.partition].add(warp, cost, at)
-                                             : std::max(free, at) + cost.holds_unit();
+      free = std::max(free, at) + cost.holds_unit();
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
@@ -284,11 +267,11 @@ class Simulation {
         break;
       case Role::tensor_async:
         // Its sums are not waited for by name, but by group.
-        warp.products.add(*unit_of(warp, cost) + cost.latency);
+        products_.issue(warp, cost, at);
         warp.done[warp.step] = {at, Wait::tensor};
         break;
       case Role::tensor_commit:
-        warp.products.commit();
+        products_.commit(warp);
         break;
       case Role::traced:
         for (const AsyncEvent& event : warp.events())
@@ -374,7 +357,7 @@ class Simulation {
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   std::array<double, kPartitions> operands_until_{};
   double spill_clocks_ = 0;
-  std::array<ProductQueue, kPartitions> products_;
+  WarpgroupProducts products_;
   SharedMemory memory_;
   double end_ = 0;
   double stored_ = 0;  // when L2 has all that threads stored

@@ -3,8 +3,8 @@
 //
 //   bench_microbench cuda:0 [OUT.json [PART...]]
 //
-// PART: sm, code, operands, scheduling, warpgroup, issue_slots, beside_products, cluster, copies,
-// stores, memory, l1_loads, atomics, launch_us; all of them if none is named.
+// PART: sm, code, operands, scheduling, warpgroup, product_turns, issue_slots, beside_products, cluster,
+// copies, stores, memory, l1_loads, atomics, launch_us; all of them if none is named.
 
 #include <algorithm>
 #include <array>
@@ -29,9 +29,11 @@ using namespace fa_tune::bench;
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kParts = {
-    "sm",      "code",   "operands", "scheduling", "warpgroup", "issue_slots", "beside_products",
-    "cluster", "copies", "stores",   "memory",     "l1_loads",  "atomics",     "launch_us"};
+constexpr std::array<std::string_view, 15> kParts = {
+    "sm",        "code",          "operands",    "scheduling",
+    "warpgroup", "product_turns", "issue_slots", "beside_products",
+    "cluster",   "copies",        "stores",      "memory",
+    "l1_loads",  "atomics",       "launch_us"};
 
 }  // namespace
 
@@ -63,6 +65,7 @@ int main(int argc, char** argv) {
     measure("scheduling", [&] { return measure_scheduling(lab, info.sms); });
     if (info.arch == "sm_90") {
       measure("warpgroup", [&] { return measure_warpgroup_products(lab); });
+      measure("product_turns", [&] { return measure_product_turns(lab); });
       measure("issue_slots", [&] { return measure_issue_slots(lab); });
       measure("beside_products", [&] { return measure_shared_beside_products(lab); });
       measure("cluster", [&] { return measure_cluster(lab); });

@@ -96,6 +96,8 @@ Json measure_warpgroup_products(Lab& lab);
 // What is left of a partition's issue slots while products run, and what a product takes that is
 // waited for. sm_90 alone.
 Json measure_issue_slots(Lab& lab);
+// Whose products run first where several warpgroups ask for a group of them. sm_90 alone.
+Json measure_product_turns(Lab& lab);
 // Accesses to shared memory, and shuffles, beside products that read it too. sm_90 alone.
 Json measure_shared_beside_products(Lab& lab);
 // Products of mma.sync, and what other warps issue beside them.
