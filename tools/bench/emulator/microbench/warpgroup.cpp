@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/measure/statistics.hpp"
 #include "tools/bench/emulator/microbench/microbench.hpp"
+#include "tools/bench/emulator/microbench/products.hpp"
 
 // What a warpgroup's products (wgmma) take, and what other instructions of the same SM partitions
 // take beside them: sums are read from and written to the registers that those use too. And how
@@ -22,65 +22,13 @@ constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32",
 constexpr std::array<std::string_view, 3> kInSlots = {"fma.f32", "max+min", "ex2.f32"};
 constexpr std::array<std::string_view, 4> kOfShared = {"shfl", "ld.shared.b32", "ld.shared.v4",
                                                        "ldmatrix.x4"};
-constexpr int kProducts = 8;       // a group
 constexpr int kManyProducts = 32;  // a group, so that its wait is nothing beside them
 constexpr int kFewGroups = 32;
-constexpr int kAhead = 1000;  // clocks, in which all learn when to begin
-constexpr int kTurnRounds = 32;
 constexpr int kGroups = 256;
 constexpr int kChains = 8;
 constexpr int kBesideSteps = 128;
-constexpr std::uint32_t kWarpgroupShared = 96 * 1024;
-constexpr std::uint32_t kWarpgroup = 128;
-
-// Name, columns, whether A is in registers.
-constexpr std::tuple<const char*, int, bool> kProductForms[] = {
-    {"n64 shared", 64, false}, {"n128 shared", 128, false}, {"n128 registers", 128, true}};
 
 double three_decimals(double value) { return std::round(value * 1000) / 1000; }
-
-// Of product(): A's registers, or the matrix that A and B are.
-constexpr const char* kOperands =
-    "const unsigned a0 = data[1];\n"
-    "const unsigned long long matrix =\n"
-    "    (base & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;";
-
-// A thread's sums of products, before the first and behind the last.
-std::string zero_sums(int columns) {
-  return fmt::format(
-      "float sums[{0}];\n#pragma unroll\nfor (int i = 0; i < {0}; ++i) sums[i] = 0.0f;",
-      columns / 2);
-}
-std::string keep_sums(int columns) {
-  return fmt::format(
-      "\n#pragma unroll\nfor (int i = 0; i < {}; ++i) kept += __float_as_uint(sums[i]);",
-      columns / 2);
-}
-
-Lab::Shape shape(std::uint32_t warpgroups, int count) {
-  return {1, warpgroups * kWarpgroup, kWarpgroupShared, count, "a"};
-}
-
-// A product m64nNk16 of halves into `sums`; A from registers, or as B from shared memory.
-std::string product(int columns, bool from_registers) {
-  const int sums = columns / 2;
-  std::string outputs;
-  std::string names;
-  for (int i = 0; i < sums; ++i) {
-    outputs += fmt::format("{}\"+f\"(sums[{}])", i == 0 ? "" : ", ", i);
-    names += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-  }
-  const std::string a =
-      from_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", sums, sums + 1, sums + 2, sums + 3)
-                     : fmt::format("%{}", sums);
-  const int b = sums + (from_registers ? 4 : 1);
-  const char* inputs = from_registers ? R"("r"(a0), "r"(a0), "r"(a0), "r"(a0), "l"(matrix))"
-                                      : R"("l"(matrix), "l"(matrix))";
-  return fmt::format(
-      "asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16 {{{}}}, {}, %{}, 1, 1, "
-      "1{}, 0;\" : {} : {});",
-      columns, names, a, b, from_registers ? "" : ", 0", outputs, inputs);
-}
 
 // What is beside the products of warpgroup 0.
 struct Beside {
@@ -227,51 +175,6 @@ std::string waits_source(int columns, bool from_registers) {
       fmt::arg("product", product(columns, from_registers)));
 }
 
-// Warpgroup w asks for a group of products `apart` clocks after the one before, `count` times. Noted
-// for each warp and round, in clocks from when the first one was to begin: when it began, when its last
-// product was issued, when all were done.
-std::string turns_source(int columns, bool from_registers, int per_group, int apart) {
-  return fmt::format(
-      R"(
-{prelude}
-  {operands}
-  {zero_sums}
-  __shared__ volatile unsigned long long start;
-  #pragma unroll 1
-  for (int i = 0; i < count; ++i) {{
-    __syncthreads();
-    if (threadIdx.x == 0) start = now() + {ahead};
-    __syncthreads();
-    const unsigned long long first = start;
-    const unsigned long long own = first + threadIdx.x / 128 * {apart};
-    while (now() < own) {{}}
-    __syncwarp();
-    const unsigned long long begin = now();
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    #pragma unroll
-    for (int u = 0; u < {per_group}; ++u) {{ {product} }}
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    const unsigned long long issued = now();
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    const unsigned long long done = now();
-    unsigned long long* const notes = times + 3 * (i * (blockDim.x / 32) + threadIdx.x / 32);
-    if (lane == 0) {{
-      notes[0] = begin - first;
-      notes[1] = issued - first;
-      notes[2] = done - first;
-    }}
-  }}
-  unsigned kept = 0;
-  {keep_sums}
-  if (kept == 0x12345678) data[3] = kept;
-}}
-)",
-      fmt::arg("prelude", kernel_prelude()), fmt::arg("operands", kOperands),
-      fmt::arg("zero_sums", zero_sums(columns)), fmt::arg("keep_sums", keep_sums(columns)),
-      fmt::arg("ahead", kAhead), fmt::arg("apart", apart), fmt::arg("per_group", per_group),
-      fmt::arg("product", product(columns, from_registers)));
-}
-
 // Clocks of each of the instructions called `names`, of one or two warpgroups, beside products of
 // another, and of a product.
 Json beside_products(Lab& lab, std::span<const std::string_view> names,
@@ -315,36 +218,6 @@ Json measure_issue_slots(Lab& lab) {
   fmt::print("clocks of a product that is waited for:\n{}\n", waits.dump(1));
   result["beside"] = beside_products(lab, kInSlots, {1, 2, 4, 8});
   return result;
-}
-
-Json measure_product_turns(Lab& lab) {
-  Json rows = Json::array();
-  for (const auto& [name, columns, from_registers] : kProductForms)
-    for (const std::uint32_t warpgroups : {2U, 3U})
-      for (const int per_group : {kProducts, 2 * kProducts})
-        for (const int apart : {0, 40, 100, 200, 400}) {
-          if (warpgroups == 3 && apart > 100) continue;
-          const std::size_t warps = 4 * warpgroups;
-          const std::vector<std::uint64_t> noted =
-              lab.noted(turns_source(columns, from_registers, per_group, apart),
-                        shape(warpgroups, kTurnRounds), 3 * warps * kTurnRounds);
-          Json of = Json::array();
-          for (std::uint32_t group = 0; group < warpgroups; ++group) {
-            std::array<std::vector<double>, 3> of_rounds;
-            for (int round = 0; round < kTurnRounds; ++round)
-              for (std::size_t i = 0; i < 12; ++i)
-                of_rounds[i % 3].push_back(
-                    static_cast<double>(noted[3 * warps * round + 12 * group + i]));
-            of.push_back({{"begin", measure::median(of_rounds[0])},
-                          {"issued", measure::median(of_rounds[1])},
-                          {"done", measure::median(of_rounds[2])}});
-          }
-          rows.push_back({{"products", name}, {"raw", noted},
-                          {"per_group", per_group},
-                          {"apart", apart},
-                          {"clocks_of_warpgroups", of}});
-          }
-  return rows;
 }
 
 Json measure_shared_beside_products(Lab& lab) {

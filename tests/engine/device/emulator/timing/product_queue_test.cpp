@@ -3,9 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/device/emulator/timing/shared_memory.hpp"
-#include "engine/device/emulator/timing/simulated_warp.hpp"
 
-// The queue of a partition's products.
+// The queue of an SM's products.
 
 namespace fa_tune::test {
 
@@ -25,33 +24,59 @@ Cost product(bool a_in_registers = false) {
   return cost;
 }
 
+constexpr std::size_t kOne = 4;  // warpgroups
+constexpr std::size_t kOther = 8;
+
+// Issued so that it begins at `at`, if none is under way.
+double add_for(ProductQueue& queue, std::size_t warpgroup, const Cost& cost, double at) {
+  return queue.add(warpgroup, cost, at - ProductQueue::kStartClocks);
+}
+
 // So many products asked for at once: one runs, the others wait.
-ProductQueue queue_of(std::size_t products, const SimulatedWarp& warp) {
+ProductQueue queue_of(std::size_t products) {
   ProductQueue queue;
-  for (std::size_t i = 0; i < products; ++i) queue.add(warp, product(), 0);
+  for (std::size_t i = 0; i < products; ++i) add_for(queue, kOne, product(), 0);
   return queue;
 }
 
 }  // namespace
 
-TEST_CASE("product queue: a warp stands at its next product until there is room") {
-  const SimulatedWarp one, other;
-  const ProductQueue room = queue_of(ProductQueue::kPlaces, one);
-  CHECK(!room.full_until(one, 1));
-  const ProductQueue full = queue_of(ProductQueue::kPlaces + 1, one);
+TEST_CASE("product queue: a warpgroup stands at its next product until there is room") {
+  const ProductQueue room = queue_of(ProductQueue::kPlaces);
+  CHECK(!room.full_until(kOne, 1));
+  const ProductQueue full = queue_of(ProductQueue::kPlaces + 1);
   // When the second one begins. Who has issued last is behind those who have not.
-  const auto others_turn = full.full_until(other, 1);
-  const auto own_turn = full.full_until(one, 1);
+  const auto others_turn = full.full_until(kOther, 1);
+  const auto own_turn = full.full_until(kOne, 1);
   REQUIRE(others_turn);
   REQUIRE(own_turn);
   CHECK(*others_turn == kClocks);
   CHECK(*own_turn > *others_turn);
-  CHECK(!full.full_until(other, *others_turn));
+  CHECK(!full.full_until(kOther, *others_turn));
+}
+
+TEST_CASE(
+    "product queue: a product begins some time after it is issued, and ends a group that much "
+    "later") {
+  ProductQueue queue;
+  CHECK(queue.add(kOne, product(), 10) == 10 + ProductQueue::kStartClocks + kClocks);
+  // The next one does not wait for more than the first one's end.
+  CHECK(queue.add(kOther, product(), 20) == 10 + ProductQueue::kStartClocks + 2 * kClocks);
+  Cost waited = product();
+  waited.latency = 45;
+  CHECK(ProductQueue::end_clocks(waited) == 45 - ProductQueue::kStartClocks);
+}
+
+TEST_CASE("product queue: how fast one warp issues depends on where A is") {
+  CHECK(ProductQueue::issue_clocks(product()) == 0.2 * kClocks);
+  CHECK(ProductQueue::issue_clocks(product(true)) == ProductQueue::kRegisterIssueClocks);
+  Cost small = product();
+  small.busy = 8;
+  CHECK(ProductQueue::issue_clocks(small) == ProductQueue::kIssueClocks);
 }
 
 TEST_CASE("product queue: while a product runs other instructions wait for a slot") {
-  const SimulatedWarp warp;
-  ProductQueue queue = queue_of(2, warp);
+  ProductQueue queue = queue_of(2);
   constexpr double kFirst = ProductQueue::kFirstSlot;
   constexpr double kNext = kFirst + ProductQueue::kSlotClocks;
   CHECK(queue.slot_after(1) == kFirst);
@@ -67,15 +92,13 @@ TEST_CASE("product queue: while a product runs other instructions wait for a slo
 }
 
 TEST_CASE("product queue: a product begins in a clock that nothing else is issued in") {
-  const SimulatedWarp warp;
-  ProductQueue queue = queue_of(3, warp);
+  ProductQueue queue = queue_of(3);
   for (int i = 0; i < 5; ++i) {
     const double at = kClocks + i;
     CHECK(!queue.slot_after(at));
     const auto [after, by] = queue.delay(at);
     CHECK(by == 1);
-    // Groups that end with the first one are done.
-    CHECK(after == at + product().latency);
+    CHECK(after == at);
   }
   CHECK(queue.end() == 3 * kClocks + 5);
   // It has begun meanwhile.
@@ -85,32 +108,30 @@ TEST_CASE("product queue: a product begins in a clock that nothing else is issue
 }
 
 TEST_CASE("product queue: A in registers takes its time where products of one warp follow") {
-  const SimulatedWarp one, other;
   ProductQueue own;
-  CHECK(own.add(one, product(true), 0) == kClocks);
-  CHECK(own.add(one, product(true), 10) == 2 * kClocks + ProductQueue::kOperandClocks);
-  CHECK(own.add(one, product(true), 1000) == 1000 + kClocks);
+  CHECK(add_for(own, kOne, product(true), 0) == kClocks);
+  CHECK(add_for(own, kOne, product(true), 10) == 2 * kClocks + ProductQueue::kOperandClocks);
+  CHECK(add_for(own, kOne, product(true), 1000) == 1000 + kClocks);
   ProductQueue in_turn;
-  in_turn.add(one, product(true), 0);
-  CHECK(in_turn.add(other, product(true), 10) == 2 * kClocks);
+  add_for(in_turn, kOne, product(true), 0);
+  CHECK(add_for(in_turn, kOther, product(true), 10) == 2 * kClocks);
 }
 
 TEST_CASE("product queue: others read shared memory when products leave it to them") {
-  const SimulatedWarp warp;
   // A is read at the beginning of each product.
-  const ProductQueue two = queue_of(2, warp);
+  const ProductQueue two = queue_of(2);
   CHECK(two.lets_access_from(10) == ProductQueue::kReadsAClocks);
   CHECK(two.lets_access_from(50) == 50);
   CHECK(two.lets_access_from(kClocks + 1) == kClocks + ProductQueue::kReadsAClocks);
   CHECK(two.lets_access_from(3 * kClocks) == 3 * kClocks);
   ProductQueue from_registers;
-  from_registers.add(warp, product(true), 0);
+  add_for(from_registers, kOne, product(true), 0);
   CHECK(from_registers.lets_access_from(10) == 10);
   // Short products leave nothing: what has waited long enough goes first all the same.
   ProductQueue short_ones;
   Cost cost = product();
   cost.busy = 32;
-  for (int i = 0; i < 5; ++i) short_ones.add(warp, cost, 0);
+  for (int i = 0; i < 5; ++i) add_for(short_ones, kOne, cost, 0);
   CHECK(short_ones.lets_access_from(0) == ProductQueue::kPatienceClocks);
   CHECK(short_ones.lets_access_from(150) == 160);
   CHECK(two.runs_at(10));
@@ -118,13 +139,12 @@ TEST_CASE("product queue: others read shared memory when products leave it to th
 }
 
 TEST_CASE("shared memory: a partition's accesses begin in order, when products let them") {
-  const SimulatedWarp warp;
   const ProductQueue none;
   SharedMemory alone;
   CHECK(alone.access(0, none, 10, 1, 1).last == 10);
   CHECK(alone.access(1, none, 10, 1, 1).last == 11);
   // Beside a product every other clock is left, and none while A is read.
-  const ProductQueue one = queue_of(1, warp);
+  const ProductQueue one = queue_of(1);
   SharedMemory beside;
   CHECK(beside.access(0, one, 50, 1, 1).last == 51);
   CHECK(beside.access(1, one, 50, 1, 1).last == 53);

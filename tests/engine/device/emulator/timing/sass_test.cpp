@@ -26,6 +26,13 @@ const std::string kLoop =
     "setp.lt.s32 %p1, %r1, 10;\n"
     "@%p1 bra AGAIN;\n";
 
+// An access to local memory, of so many words a lane.
+EncodedInstruction of_words(EncodedInstruction access, unsigned words) {
+  constexpr std::uint64_t kOneWord = 4;
+  access.high |= (kOneWord + static_cast<unsigned>(std::bit_width(words)) - 1) << (73U - 64);
+  return access;
+}
+
 }  // namespace
 
 TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
@@ -138,11 +145,11 @@ TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
   const std::uint32_t ex2 = run.line("ex2.approx.ftz.f32");
   const std::uint32_t fma = run.line("fma.rn.f32");
   const std::uint32_t ret = run.line("ret");
-  const auto spilled = [&](std::uint64_t opcode, bool leave_l1) {
+  const auto spilled = [&](std::uint64_t opcode, bool leave_l1, int words = 1) {
     SmWork work;
     work.l2_bytes_per_clock = 16;
     work.spills_leave_l1 = leave_l1;
-    return run.time({machine(kMufu, ex2), machine(opcode, ex2, {1, 3}),
+    return run.time({machine(kMufu, ex2), of_words(machine(opcode, ex2, {1, 3}), words),
                      machine(kFfma, fma, {4, 7, 1U << 3U}), machine(kExit, ret)},
                     work);
   };
@@ -153,6 +160,8 @@ TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
   CHECK(gone.l2_busy == 8);
   CHECK(gone.clocks - held.clocks == doctest::Approx(250 - 23 + 8).epsilon(0.02));
   CHECK(gone.waits[static_cast<std::size_t>(Wait::global)] > 240);
+  CHECK(spilled(kLdl, true, 4).l2_busy == 4 * gone.l2_busy);
+  CHECK(spilled(kLdl, false, 4).clocks > held.clocks);
   // Nothing waits for a store.
   CHECK(spilled(kStl, false).l2_busy == 0);
   CHECK(spilled(kStl, true).l2_busy == 8);
@@ -162,7 +171,8 @@ TEST_CASE("sass: spills that L1 does not hold go to L2, and come from there") {
 TEST_CASE("sass: stores of spills that L1 does not hold wait for each other, as all stores to L2") {
   constexpr int kStores = 800;
   Coded run(kExp + "ret;");
-  std::vector<EncodedInstruction> stores(kStores, machine(kStl, run.line("ex2.approx.ftz.f32")));
+  std::vector<EncodedInstruction> stores(
+      kStores, of_words(machine(kStl, run.line("ex2.approx.ftz.f32")), 1));
   stores.push_back(machine(kExit, run.line("ret")));
   const auto clocks = [&](bool leave_l1) {
     SmWork work;
@@ -207,6 +217,9 @@ TEST_CASE("sass: the width of an access to shared memory") {
   CHECK(int{decode_sass({0x000084000a157984, 0x000f620000000800, 0}, 90).bytes} == 4);   // LDS
   CHECK(int{decode_sass({0x00000a0000137984, 0x000ea80000000400, 0}, 90).bytes} == 2);   // LDS.U16
   CHECK(int{decode_sass({0x0000010416117984, 0x000e680008000200, 0}, 90).bytes} == 1);   // LDS.S8
+  CHECK(int{decode_sass({0x0000000c07007387, 0x000fe80000100c00, 0}, 90).bytes} == 16);  // STL.128
+  CHECK(int{decode_sass({0x0000480001027983, 0x000ea80000100a00, 0}, 90).bytes} == 8);   // LDL.64
+  CHECK(int{decode_sass({0x0000240001007983, 0x000ee20000100800, 0}, 90).bytes} == 4);   // LDL
   CHECK(int{decode_sass({0x0002800c10007388, 0x000fea0000000c00, 0}, 90).bytes} == 16);  // STS.128
   CHECK(int{decode_sass({0x00400000f53c783b, 0x002e680000000200 | 4ULL << 46, 0}, 89).bytes} == 0);
 }
