@@ -16,14 +16,14 @@ namespace {
 using Blocks = std::vector<std::vector<std::uint32_t>>;
 
 // Two blocks of PTX that follow each other: plain work and an arrival, and plain work and a product.
-enum Op : std::uint32_t { kWork, kArrive, kLater, kProduct };
+enum Op : std::uint32_t { work, arrive, later, product };
 
 struct Machine {
   Machine() {
     costs.resize(4);
-    costs[kArrive].role = Role::barrier;
-    costs[kArrive].waits = false;
-    costs[kProduct].unit = Unit::tensor;
+    costs[arrive].role = Role::barrier;
+    costs[arrive].waits = false;
+    costs[product].unit = Unit::tensor;
   }
   void add(Op op, SassKind kind = SassKind::alu) {
     MatchedInstruction instruction;
@@ -46,12 +46,12 @@ struct Machine {
 // Two instructions of the second block stand before the arrival of the first, one behind it.
 Machine late_arrival() {
   Machine machine;
-  machine.add(kWork);
-  machine.add(kWork);
-  machine.add(kLater);
-  machine.add(kLater);
-  machine.add(kArrive, SassKind::barrier);
-  machine.add(kLater);
+  machine.add(work);
+  machine.add(work);
+  machine.add(later);
+  machine.add(later);
+  machine.add(arrive, SassKind::barrier);
+  machine.add(later);
   return machine;
 }
 
@@ -63,9 +63,9 @@ TEST_CASE("sass: what ptxas puts before an arrival runs before it") {
 
 TEST_CASE("sass: what stands behind all arrivals runs with its own block") {
   Machine machine;
-  machine.add(kWork);
-  machine.add(kArrive, SassKind::barrier);
-  machine.add(kLater);
+  machine.add(work);
+  machine.add(arrive, SassKind::barrier);
+  machine.add(later);
   CHECK(machine.placed() == Blocks{{0, 1}, {2}});
 }
 
@@ -77,23 +77,23 @@ TEST_CASE("sass: a block that does not always run with the arrival's stays whole
 
 TEST_CASE("sass: a barrier that is waited at is no arrival") {
   Machine machine = late_arrival();
-  machine.costs[kArrive].waits = true;
+  machine.costs[arrive].waits = true;
   CHECK(machine.placed() == Blocks{{0, 1, 4}, {2, 3, 5}});
 }
 
 TEST_CASE("sass: a block whose products have to be found there stays whole") {
   Machine machine = late_arrival();
-  machine.add(kProduct, SassKind::tensor);
+  machine.add(product, SassKind::tensor);
   CHECK(machine.placed() == Blocks{{0, 1, 4}, {2, 3, 5, 6}});
 }
 
 TEST_CASE(
     "sass: where a loop's end and its beginning are one stretch the end is not the later block") {
   Machine machine;
-  machine.add(kLater);
-  machine.add(kLater);
-  machine.add(kWork);
-  machine.add(kArrive, SassKind::barrier);
+  machine.add(later);
+  machine.add(later);
+  machine.add(work);
+  machine.add(arrive, SassKind::barrier);
   CHECK(machine.placed() == Blocks{{2, 3}, {0, 1}});
 }
 
