@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "engine/util/log.hpp"

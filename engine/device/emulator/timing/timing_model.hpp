@@ -23,7 +23,7 @@ struct Prediction {
   // "issue", "l2", "dram", ...), "launch", or "waits for ..." where nothing is.
   std::string bound_by;
   // A JSON object: occupancy, how long each unit works, what a warp waits for, the counters of the
-  // whole grid, the source lines with the most bank conflicts. counters_report makes a text of it.
+  // whole grid, the source lines with the most bank conflicts. counters_report (trace/counters.hpp) makes a text of it.
   // "interval": {"low_us", "high_us", "rests_on" (a sentence), "constants_us" (with all constants of
   // the profile fast, and slow), "kind" (of kernel), "error" (the middle 90% of measured over
   // predicted for that kind), "apart" (the ratio of two predictions from which on the faster kernel
@@ -49,10 +49,5 @@ struct RecordedErrors;
 // Around a time, from those with the profile's constants at either end and the errors of its kind.
 Interval90 interval_around(double us, double fastest_us, double slowest_us,
                            const RecordedErrors& errors);
-
-// A table for a person, at most 100 columns wide, from a prediction's detail_json: what bounds the
-// kernel, how long each unit works, occupancy and what limits it, what warps wait for, sectors a
-// request, the source lines with the most bank conflicts. Empty for a text that is no such object.
-std::string counters_report(const std::string& detail_json);
 
 }  // namespace fa_tune::emulator

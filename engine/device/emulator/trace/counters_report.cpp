@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
 
 namespace fa_tune::emulator {
 namespace {
