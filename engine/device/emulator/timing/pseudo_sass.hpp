@@ -30,8 +30,8 @@ const char* name_of(Unit unit);
 enum class Role : std::uint8_t {
   plain,
   shared,        // wavefronts in shared memory
-  local,         // loads a word a thread of what ptxas spilled; of the machine code alone
-  local_write,   // stores one
+  local,         // loads what ptxas spilled; of the machine code alone
+  local_write,   // stores it
   global_read,   // sectors that its result waits for
   global_write,  // sectors that nothing waits for
   async_copy,

@@ -8,7 +8,8 @@
 namespace fa_tune::emulator {
 namespace {
 
-// Others may go on when it is done, and its own warp does not wait.
+// Others may go on when it is done. What is traced is not told apart: tests of mbarriers and bulk copies
+// count too.
 bool is_arrival(const Cost& cost) {
   return cost.role == Role::traced || (cost.role == Role::barrier && !cost.waits);
 }

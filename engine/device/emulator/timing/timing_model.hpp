@@ -23,7 +23,8 @@ struct Prediction {
   // "issue", "l2", "dram", ...), "launch", or "waits for ..." where nothing is.
   std::string bound_by;
   // A JSON object: occupancy, how long each unit works, what a warp waits for, the counters of the
-  // whole grid, the source lines with the most bank conflicts. counters_report (trace/counters.hpp) makes a text of it.
+  // whole grid, the source lines with the most bank conflicts. counters_report (trace/counters.hpp)
+  // makes a text of it.
   // "interval": {"low_us", "high_us", "rests_on" (a sentence), "constants_us" (with all constants of
   // the profile fast, and slow), "kind" (of kernel), "error" (the middle 90% of measured over
   // predicted for that kind), "apart" (the ratio of two predictions from which on the faster kernel

@@ -1,5 +1,7 @@
 #include "engine/device/emulator/timing/warpgroup_products.hpp"
 
+#include <algorithm>
+
 namespace fa_tune::emulator {
 
 void WarpgroupProducts::begin(const SimulatedWarp& warp, const SimulatedWarp& first) {

@@ -26,7 +26,7 @@ const std::string kLoop =
     "setp.lt.s32 %p1, %r1, 10;\n"
     "@%p1 bra AGAIN;\n";
 
-// An access to local memory, of so many words a lane.
+// The access to local memory, of 1, 2 or 4 words a lane.
 EncodedInstruction of_words(EncodedInstruction access, unsigned words) {
   constexpr std::uint64_t kOneWord = 4;
   access.high |= (kOneWord + static_cast<unsigned>(std::bit_width(words)) - 1) << (73U - 64);
