@@ -20,11 +20,13 @@ namespace {
 constexpr double kSpillClocks = 7;
 // From when its unit takes an instruction until that has read its operands. Assumed.
 constexpr double kReadClocks = 8;
-// Issue slots of its partition in which a product of mma.sync reads its operands: 10 registers of a
-// lane at m16n8k16, from two banks. What other warps issue meanwhile goes first, and the next product
-// begins a clock later for each. Measured on an H200 (microbench_h200_operands.json): of the clocks a
-// product takes beside what the ALU or the FMA pipe does every second clock, 5.2 to 5.6 are free of it.
-constexpr double kOperandSlots = 5;
+// A product of mma.sync reads 10 registers of a lane, from two banks. Until it has, nothing else of its
+// partition reads any; and while it runs, whatever does delays the next one. On an H200 others that
+// take every second clock make 2.9 to 3.0 instructions a product, which then takes 8.1 to 8.5 clocks
+// and not 6; by themselves they made 4.0 to 4.2 in that time (microbench_h200_operands.json). Of one
+// to four fma.f32 a product each costs 0.6 to 0.7 clocks (microbench_h200_scheduling.json).
+constexpr double kOperandClocks = 2;
+constexpr double kDelayOfProducts = 0.65;
 // What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264
 // and 288 alone, 271 to 340 in the barriers of clusters, and 615 behind stores of 2 KB, which take as
 // long as a load from L2 (microbench_h200_fixed.json, "stores" and "cluster"). The end of a kernel that
@@ -54,7 +56,7 @@ class Simulation {
         l2_(work.l2_bytes_per_clock, work.l2_port_bytes_per_clock, work.store_cost,
             work.store_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
-        cta_issued_(slots_),
+        cta_rank_(slots_),
         synchronization_(profile_, work_, l2_),
         in_turn_(std::ranges::find(code.costs, Role::tensor_async, &Cost::role) !=
                  code.costs.end()) {
@@ -82,6 +84,7 @@ class Simulation {
 
  private:
   void begin_block(std::size_t slot, double at) {
+    cta_rank_[slot] = begun_;
     const BlockTrace& trace = recorded_.trace_of(begun_++);
     synchronization_.begin_block(slot, trace);
     const std::size_t first = slot * (warps_.size() / slots_);
@@ -96,17 +99,23 @@ class Simulation {
     }
   }
 
-  // Of several at the same time one of the CTA that its partition issued for last, and of its warps the
-  // one that has waited longest: of an H200's CTAs with products alone some go on before the others
-  // (microbench_h200_scheduling.json), and those that wait now and then are done together
-  // (ctas_h200.json). Where there are products of warpgroups all get on alike.
+  // Of several at the same time the one that its partition issued for last, or else of the CTA that has
+  // begun first, and of its warps the one that has waited longest. So an H200's CTAs that multiply by
+  // mma.sync go on one after the other, if one pauses the first of those that wait
+  // (microbench_h200_scheduling.json). Bursts of 64 products with pauses between them keep out of each
+  // other's way from the second burst on (a log). Where there are products of warpgroups all get on
+  // alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
       if (a.next != b.next) return a.next < b.next;
-      const double last = cta_issued_[a.slot][a.partition];
-      const double other = cta_issued_[b.slot][b.partition];
-      return in_turn_ || last == other ? a.issued < b.issued : last > other;
+      if (in_turn_) return a.issued < b.issued;
+      const bool a_was_last = last_issued_[a.partition] == &a;
+      const bool b_was_last = last_issued_[b.partition] == &b;
+      if (a_was_last != b_was_last) return a_was_last;
+      const std::uint64_t rank = cta_rank_[a.slot];
+      const std::uint64_t other = cta_rank_[b.slot];
+      return rank != other ? rank < other : a.issued < b.issued;
     };
     for (SimulatedWarp& warp : warps_)
       if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;
@@ -149,6 +158,8 @@ class Simulation {
     const double scheduler = scheduler_free_[warp.partition];
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
+    if (beside_products(cost) && cost.unit != Unit::tensor)
+      unit = std::max(unit, operands_read_[warp.partition]);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
     if (cost.role == Role::global_write ||
         (cost.role == Role::local_write && work_.spills_leave_l1))
@@ -171,16 +182,14 @@ class Simulation {
     issue(warp, step, cost, warp.next);
   }
 
-  // A product of mma.sync begins to read its operands, or something else takes slots from the last one.
-  void read_operands(const SimulatedWarp& warp, const Cost& cost, double at, double slots) {
-    double& until = operands_until_[warp.partition];
-    if (cost.unit == Unit::tensor && cost.role != Role::tensor_async) {
-      until = at + std::min(kOperandSlots, cost.busy);
-    } else if (at < until && beside_products(cost)) {
-      until += slots;
-      double& free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
-      free = std::max(free, until);
-    }
+  // A product of mma.sync reads its operands, or something else delays those that follow.
+  void read_operands(const SimulatedWarp& warp, const Cost& cost, double at) {
+    if (cost.role == Role::tensor_async) return;
+    double& tensor_free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
+    if (cost.unit == Unit::tensor)
+      operands_read_[warp.partition] = at + kOperandClocks;
+    else if (at < tensor_free && beside_products(cost))
+      tensor_free += kDelayOfProducts;
   }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
@@ -191,7 +200,7 @@ class Simulation {
     issues_ += slots;
     instructions_ += 1;
     warp.issued = at;
-    cta_issued_[warp.slot][warp.partition] = at;
+    last_issued_[warp.partition] = &warp;
     warp.free = at + std::max(slots, static_cast<double>(step.stall));
     warp.wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
@@ -200,7 +209,7 @@ class Simulation {
       busy *= std::max((step.acts ? per_op_[step.op].wavefronts : 1.0) * step.share, 1.0);
       const SharedMemory::Access access =
           memory_.access(warp.partition, products_.queue(), at, cost.busy, busy);
-      *unit_of(warp, cost) = access.port_free;
+      *unit_of(warp, cost) = access.open_from;
       result = {access.last + cost.latency, Wait::shared};
       if (cost.role == Role::local && work_.spills_leave_l1)
         result = {l2_.move(kSpillBytes * step.share, at) + profile_.l2_latency, Wait::global};
@@ -212,7 +221,7 @@ class Simulation {
       if (cost.unit == Unit::special) result.cause = Wait::special;
       if (cost.unit == Unit::tensor) result.cause = Wait::tensor;
     }
-    read_operands(warp, cost, at, slots);
+    read_operands(warp, cost, at);
     // Nsight Compute counts what asynchronous copies write among no loads' or stores' wavefronts.
     busy_[static_cast<std::size_t>(cost.unit)] += cost.role == Role::async_copy ? 0 : busy;
     busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
@@ -346,8 +355,9 @@ class Simulation {
   EvenDraws draws_;
   L2Link l2_;
   std::vector<SimulatedWarp> warps_;
-  std::size_t slots_;                                        // for CTAs
-  std::vector<std::array<double, kPartitions>> cta_issued_;  // when each last did, by slot
+  std::size_t slots_;                    // for CTAs
+  std::vector<std::uint64_t> cta_rank_;  // of the CTA in each: how many had begun before
+  std::array<const SimulatedWarp*, kPartitions> last_issued_{};
   SmSynchronization synchronization_;
   bool in_turn_;             // warps that may issue at the same time
   std::uint64_t begun_ = 0;  // CTAs
@@ -355,7 +365,7 @@ class Simulation {
   std::size_t next_partition_ = 0;
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
-  std::array<double, kPartitions> operands_until_{};
+  std::array<double, kPartitions> operands_read_{};  // from when others may read theirs
   double spill_clocks_ = 0;
   WarpgroupProducts products_;
   SharedMemory memory_;

@@ -129,8 +129,10 @@ void SmSynchronization::let_go(SimulatedPhases& phases, std::uint32_t number) {
 
 double SmSynchronization::load_bytes(double bytes, double receivers, double at) {
   if (first_copy_ < 0) first_copy_ = at + kFirstCopyClocks;
-  const Meeting meeting = at < kFirstClocks ? Meeting{work_.bulk_gain.at_first, 0}
-                                            : Meeting{work_.bulk_gain.later, kMeetingClocks};
+  const bool in_step = work_.resident == 1;
+  const Meeting meeting = at < kFirstClocks
+                              ? Meeting{work_.bulk_gain.at_first, 0}
+                              : Meeting{work_.bulk_gain.later, in_step ? 0 : kMeetingClocks};
   return l2_.move_to_all(bytes, receivers, meeting, at) + std::max(first_copy_ - at, 0.0) +
          profile_.l2_latency + work_.copies_dram_clocks + kBulkClocks;
 }

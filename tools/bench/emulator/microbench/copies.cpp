@@ -149,7 +149,7 @@ Json under_load(Lab& lab, int sms) {
     }
   };
   constexpr int kReaders = 128;
-  for (const int bytes : {8192, 16384, 32768}) add(bytes, 1, 0, kReaders);
+  for (const int bytes : {8192, 16384, 32768, 65536, 98304}) add(bytes, 1, 0, kReaders);
   constexpr int kPerSm = 4;
   add(16384, kPerSm, 0, kReaders);
   add(16384, kPerSm, 50, kReaders);

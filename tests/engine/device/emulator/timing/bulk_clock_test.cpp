@@ -27,9 +27,10 @@ struct BulkRun : CountedRun {
                    std::uint32_t cluster = 1)
       : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
-  SmTime sm(const BulkGain& gain = {}, double share = 16) const {
+  SmTime sm(const BulkGain& gain = {}, double share = 16, int resident = 1) const {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
+    work.resident = resident;
     work.bulk_gain = gain;
     work.l2_bytes_per_clock = share;
     work.store_bytes_per_clock = 16;
@@ -122,17 +123,18 @@ TEST_CASE("bulk copies meet those of other SMs the more while a launch begins") 
   CHECK(clocks(pause, {2, 1}) > clocks(pause, {2, 2}) + 2000);
 }
 
-TEST_CASE("bulk copies that are more than the SM's share wait for others, but not at first") {
+TEST_CASE("bulk copies beyond the SM's share wait for others, but not at first, nor in step") {
   const std::string copies =
       copy(40960, 0) + copy(40960, 1) + copy(40960, 2) + copy(40960, 3) + wait(3);
   const std::string pause = many("ex2.approx.ftz.f32 %f1, %f1;\n", 900);
   // What they take beyond their way through the port, if as many meet as are needed.
-  const auto waited = [&](const std::string& before) {
+  const auto waited = [&](const std::string& before, int resident) {
     const BulkRun run(kBegin + "@%p1 bra END;\n" + before + copies + "END: ret;");
-    return run.sm({1e6, 1e6}, 16).clocks - run.sm({1, 1}, 1e6).clocks;
+    return run.sm({1e6, 1e6}, 16, resident).clocks - run.sm({1, 1}, 1e6, resident).clocks;
   };
-  CHECK(waited("") == 0);
-  CHECK(waited(pause) == kMeetingClocks);
+  CHECK(waited("", 2) == 0);
+  CHECK(waited(pause, 2) == kMeetingClocks);
+  CHECK(waited(pause, 1) == 0);  // one CTA of each SM
 }
 
 TEST_CASE("a producer waits for consumers: more stages, less time") {

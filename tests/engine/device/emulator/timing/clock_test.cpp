@@ -77,7 +77,7 @@ TEST_CASE("warps of one partition share it, of four do not") {
   CHECK(Ran(body, 1024).clocks(profile) == doctest::Approx(2 * one).epsilon(0.05));
 }
 
-TEST_CASE("products of mma.sync leave a slot in six to what other warps issue") {
+TEST_CASE("products of mma.sync and what other warps issue delay each other") {
   emulator::DeviceProfile profile = test::small_profile();
   profile.tensor_f16_flop_per_clock_sm = 4096 * 4 / 6.0;  // a product takes 6 clocks
   std::string products;
@@ -105,10 +105,16 @@ TEST_CASE("products of mma.sync leave a slot in six to what other warps issue") 
   const double beside = clocks(products, additions);
   CHECK(beside >= 500);
   CHECK(beside <= 600);
-  // One every four clocks: of six one is free, half of one is not.
+  // Beside one every four clocks 64 products took 484 clocks on an H200, and 420 alone (a log).
   const double chain = clocks(products, repeated("add.rn.f32 %f1, %f1, %f2;", 85));
-  CHECK(chain / alone >= 1.04);
-  CHECK(chain / alone <= 1.12);
+  CHECK(chain / alone >= 1.12);
+  CHECK(chain / alone <= 1.18);
+  // The ALU, which takes one every other clock, waits while products read their operands.
+  std::string maxima;
+  for (int i = 0; i < 400; ++i) maxima += fmt::format("max.f32 %f{0}, %f{0}, %f2;\n", 4 + i % 10);
+  const double waits = clocks(products, maxima) - clocks("", maxima);
+  CHECK(waits >= 60 * 0.8);
+  CHECK(waits <= 60 * 2);
 }
 
 TEST_CASE("bank conflicts cost their wavefronts") {
@@ -123,9 +129,9 @@ TEST_CASE("bank conflicts cost their wavefronts") {
   // 128 threads load 64 times: 256 wavefronts, or 32 times as many from one bank.
   const double free = Ran(loads(2), 128).clocks(profile);
   const double conflicts = Ran(loads(7), 128).clocks(profile);
-  CHECK(free >= 256);
+  // The kernel ends when its last loads have been issued, which may wait for 40 clocks.
+  CHECK(free >= 256 - 40);
   CHECK(free <= 330);
-  // The kernel ends when its last loads have been issued.
   CHECK(conflicts >= 32 * 256 - 100);
   CHECK(conflicts <= 33 * 256 + 200);
 }

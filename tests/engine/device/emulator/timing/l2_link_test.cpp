@@ -60,6 +60,8 @@ TEST_CASE("L2 link: copies that come faster than the SM's share wait for those t
   // What is beyond the share for a short while has been saved before.
   L2Link link(10, 0);
   CHECK(link.move_to_all(5000, 1, {2, 250}, 10'000) == 10'000);
+  // However large, a copy does not wait for itself.
+  CHECK(L2Link(10, 0).move_to_all(30'000, 1, {1000, 250}, 10'000) == 10'000);
 }
 
 TEST_CASE("L2 link: stores have a port of their own, and cost L2 more than loads") {

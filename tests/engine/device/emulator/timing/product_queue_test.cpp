@@ -151,7 +151,7 @@ TEST_CASE("shared memory: a partition's accesses begin in order, when products l
   SharedMemory held;
   CHECK(held.access(0, one, 5, 1, 1).last == ProductQueue::kReadsAClocks + 1);
   // An instruction is taken while the one before waits.
-  CHECK(held.access(0, one, 6, 1, 1).port_free == 10);
+  CHECK(held.access(0, one, 6, 1, 1).open_from == 6);
   CHECK(held.access(0, one, 7, 1, 1).last == ProductQueue::kReadsAClocks + 5);
 }
 

@@ -66,29 +66,37 @@ double clocks_of(const std::string& condition, const std::string& some, const st
 
 }  // namespace
 
-TEST_CASE("a CTA's warps take turns with products") {
-  // Half of them come when the others, which have a tail, are at their products.
-  const std::string late = exponentials(kDelayLinks) + products();
-  const std::string early = products() + exponentials(kTailLinks);
-  const double in_turn = kDelayClocks + 2 * (kProductsClocks - kDelayClocks) + kTailClocks;
-  for (const char* are_late : {"lt.u32 %p1, %r1, 128", "ge.u32 %p1, %r1, 128"}) {
-    CAPTURE(std::string(are_late));
-    CHECK(std::abs(clocks_of(are_late, late, early, 256, 1) - in_turn) <= kMargin);
-  }
-}
-
-TEST_CASE("the CTA that a partition issued for last goes on with products, whichever it is") {
+TEST_CASE("the warp that a partition issued for last goes on with products, whichever it is") {
   const std::string delay = exponentials(kDelayLinks);
   const std::string tail = exponentials(kTailLinks);
   const double early_alone = kProductsClocks + kTailClocks;
   const double late_behind = 2 * kProductsClocks + kTailClocks;
-  for (const char* late : {"eq.u32 %p1, %r0, 0", "eq.u32 %p1, %r0, 1"}) {
-    CAPTURE(std::string(late));
-    const double early_has_tail = clocks_of(late, delay + products(), products() + tail, 128, 2);
-    const double late_has_tail = clocks_of(late, delay + products() + tail, products(), 128, 2);
-    CHECK(std::abs(early_has_tail - early_alone) <= kMargin);
-    CHECK(std::abs(late_has_tail - late_behind) <= kMargin);
+  struct Case {
+    const char* are_late;
+    std::uint32_t threads, ctas;
+  };
+  for (const auto& [are_late, threads, ctas] :
+       {Case{"lt.u32 %p1, %r1, 128", 256, 1}, Case{"ge.u32 %p1, %r1, 128", 256, 1},
+        Case{"eq.u32 %p1, %r0, 0", 128, 2}, Case{"eq.u32 %p1, %r0, 1", 128, 2}}) {
+    CAPTURE(std::string(are_late));
+    const auto clocks = [&](const std::string& late, const std::string& early) {
+      return clocks_of(are_late, late, early, threads, ctas);
+    };
+    CHECK(std::abs(clocks(delay + products(), products() + tail) - early_alone) <= kMargin);
+    CHECK(std::abs(clocks(delay + products() + tail, products()) - late_behind) <= kMargin);
   }
+}
+
+TEST_CASE("of CTAs that wait for the tensor core the first one goes on next") {
+  // CTA 2 has it while both others come; one of these has a tail.
+  const auto clocks = [](int has_tail) {
+    const std::string late = exponentials(kDelayLinks) + products() +
+                             fmt::format("setp.ne.u32 %p2, %r0, {};\n@%p2 ret;\n", has_tail) +
+                             exponentials(kTailLinks);
+    return clocks_of("lt.u32 %p1, %r0, 2", late, products(), 128, 3);
+  };
+  CHECK(std::abs(clocks(0) - (2 * kProductsClocks + kTailClocks)) <= 3 * kMargin);
+  CHECK(std::abs(clocks(1) - (3 * kProductsClocks + kTailClocks)) <= 3 * kMargin);
 }
 
 }  // namespace fa_tune::test
