@@ -25,7 +25,6 @@ constexpr double kProductsClocks = kProductClocks * kProductsOfAWarp;
 constexpr double kLinkClocks = 17;
 constexpr int kDelayLinks = 12;
 constexpr int kTailLinks = 24;
-constexpr double kDelayClocks = kLinkClocks * kDelayLinks;
 constexpr double kTailClocks = kLinkClocks * kTailLinks;
 constexpr double kMargin = 30;  // latencies at ends, and slots that products do not get
 
