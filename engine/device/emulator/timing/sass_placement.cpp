@@ -36,9 +36,8 @@ std::uint32_t Placement::block_for(const MatchedInstruction& instruction) const 
   if (host == MatchedInstruction::kNone || instruction.op == MatchedInstruction::kNone) return host;
   const std::uint32_t own = block_of_[instruction.op];
   const bool hoisted = runs_[own] > kRunsAbout * runs_[host];
-  const bool together = !hoisted && runs_[host] <= kRunsAbout * runs_[own];
   const bool acts = carries(instruction, costs_) && (!hoisted || in_order(costs_[instruction.op]));
-  return together || acts ? own : host;
+  return run_together(own, host) || acts ? own : host;
 }
 
 bool Placement::run_together(std::uint32_t block, std::uint32_t other) const {

@@ -25,7 +25,7 @@ constexpr double kReadClocks = 8;
 // take every second clock make 2.9 to 3.0 instructions a product, which then takes 8.1 to 8.5 clocks
 // and not 6; by themselves they made 4.0 to 4.2 in that time (microbench_h200_operands.json). Of one
 // to four fma.f32 a product each costs 0.6 to 0.7 clocks (microbench_h200_scheduling.json).
-constexpr double kOperandClocks = 2;
+constexpr double kOperandReadClocks = 2;
 constexpr double kDelayOfProducts = 0.65;
 // What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264
 // and 288 alone, 271 to 340 in the barriers of clusters, and 615 behind stores of 2 KB, which take as
@@ -187,7 +187,7 @@ class Simulation {
     if (cost.role == Role::tensor_async) return;
     double& tensor_free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
     if (cost.unit == Unit::tensor)
-      operands_read_[warp.partition] = at + kOperandClocks;
+      operands_read_[warp.partition] = at + kOperandReadClocks;
     else if (at < tensor_free && beside_products(cost))
       tensor_free += kDelayOfProducts;
   }
