@@ -14,11 +14,12 @@ namespace fa_tune::emulator {
 // the same one, one after another in the order they were issued in, and some wait in a queue: where it
 // is full, a warpgroup stands at its next product until there is room, and warpgroups take turns.
 //
-// While a product runs, other instructions of a partition are issued in one of kSlotClocks, from
-// the first slot on, and do not delay it. A product begins in a clock in which none of them is ready:
-// so those that follow each other clock by clock keep the next product from beginning. What has no
-// operands in registers (UMOV, UIADD3, branches) takes no part in that: Nsight Compute's samples of 28
-// kernels have it issued in the next clock (a log).
+// While a product runs, a partition's floating-point instructions are issued in one of kSlotClocks, from
+// the first slot on, and do not delay it; its integers and conversions are issued as ever. A product
+// begins in a clock in which none of all these is ready: so those that follow each other clock by clock
+// keep the next product from beginning. What has no operands in registers (UMOV, UIADD3, branches)
+// takes no part in that: Nsight Compute's samples of 28 kernels have it issued in the next clock (a
+// log).
 //
 // The rest was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
 // of 16, 24 or 32 products that are asked for at a time all are issued when about six are left
@@ -26,10 +27,12 @@ namespace fa_tune::emulator {
 // more each ("clocks_of_a_group_of_so_many"). microbench_h200_turns.json, "product_turns": a group of
 // eight that is asked for 100 clocks after another one begins when that has ended, 40 clocks after it
 // half of it comes in turn with it; the eighth product of 32 clocks is issued 78 clocks after the first,
-// which is when the second begins. microbench_h200_slots.json, "issue_slots": an
-// instruction of the ALU is issued every 4.2 to 4.7 clocks, and the products take a tenth longer at
-// most; beside four chains of FMAs, of which one is ready in each clock, 1.4 to 5 times as long.
-// A single chain of FMAs finds each slot.
+// which is when the second begins. microbench_h200_slots.json, "issue_slots": a maximum
+// or minimum of floats is issued every 4.2 to 4.7 clocks, and the products take a tenth longer at most;
+// of integers (setp, selp, shf, maxima of three) and conversions to halves one every 2.1 clocks, as
+// without products; beside four chains of FMAs, of which one is ready in each clock, products take 1.4
+// to 5 times as long. A single chain of FMAs finds each slot. An exponential, which takes 8 clocks
+// without products, takes 10.6 to 11: in these slots, 8.4 to 9.4.
 //
 // Products read shared memory before others do: B in every other clock, and A, where it is there too,
 // in those between, as long as that takes. So beside products of n64 nothing else is read but what has
@@ -47,12 +50,24 @@ class ProductQueue {
   // From when one is issued until it begins, if no other is under way.
   static constexpr double kStartClocks = 38;
   // Clocks from a product's issue to the next one of the same warp, where there is room ("product_turns";
-  // of those with A in registers Nsight Compute's samples, 16.5 to 23.5).
+  // of those with A in registers Nsight Compute's samples, 12.7 to 15.6 where there is room).
   static constexpr double kIssueClocks = 5;
   static constexpr double kIssueShare = 0.2;  // of the product's time, if that is longer
-  static constexpr double kRegisterIssueClocks = 18;
+  static constexpr double kRegisterIssueClocks = 12.5;
   static constexpr double kReadsAClocks = 32;  // 64 x 16 halves, in every other clock
   static constexpr double kPatienceClocks = 75;
+
+  // It takes a slot that products need too: it has operands in registers.
+  static bool competes(const Cost& cost) {
+    const bool is_uniform = cost.unit == Unit::control && cost.role == Role::plain;
+    return cost.role != Role::tensor_async && cost.issues > 0 && !is_uniform;
+  }
+  // While products run it is issued in the slots that they leave.
+  static bool in_slots(const Cost& cost) {
+    const bool is_float = cost.unit == Unit::fma || cost.unit == Unit::half ||
+                          cost.unit == Unit::special || cost.of_floats;
+    return is_float && competes(cost);
+  }
 
   static double issue_clocks(const Cost& product) {
     if (product.a_in_registers) return kRegisterIssueClocks;

@@ -281,4 +281,10 @@ std::vector<bool> lines_that_run(const MachineCode& code, const Record& record) 
   return runs;
 }
 
+const char* name_of(Unit unit) {
+  constexpr const char* names[] = {"fma",    "alu",           "half",   "special",
+                                   "tensor", "shared memory", "control"};
+  return unit < Unit::count ? names[static_cast<std::size_t>(unit)] : "";
+}
+
 }  // namespace fa_tune::emulator

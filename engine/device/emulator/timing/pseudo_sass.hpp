@@ -53,9 +53,10 @@ enum class Role : std::uint8_t {
 struct Cost {
   Unit unit = Unit::control;
   Role role = Role::plain;
-  bool either = false;  // simple integer work, which ptxas gives to the fma pipe too
-  double issues = 1;    // issue slots; 0: ptxas leaves nothing of it
-  double busy = 0;      // clocks of its unit; of memory: a wavefront
+  bool either = false;     // simple integer work, which ptxas gives to the fma pipe too
+  bool of_floats = false;  // of the alu: a maximum or minimum of them
+  double issues = 1;       // issue slots; 0: ptxas leaves nothing of it
+  double busy = 0;         // clocks of its unit; of memory: a wavefront
   // Of a warpgroup's product: clocks of shared memory, a warp's quarter of them.
   double operands = 0;
   double latency = 0;  // clocks from issue until its result can be used, without waiting for units

@@ -285,9 +285,12 @@ class Translator {
         return arithmetic(Unit::fma, p.fma_f32_per_clock_sm, p.arithmetic_latency);
       case Pipe::half:
         return arithmetic(Unit::half, p.half_per_clock_sm, p.arithmetic_latency);
-      case Pipe::alu:
+      case Pipe::alu: {
         if (is_integer(f.type)) return integer_cost(f);
-        return arithmetic(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
+        Cost cost = arithmetic(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
+        cost.of_floats = one_of(f.root, {"max", "min"});
+        return cost;
+      }
       case Pipe::special:
         return arithmetic(Unit::special, p.special_per_clock_sm, p.special_latency);
       case Pipe::convert:
@@ -389,12 +392,6 @@ std::vector<Cost> translate(const Program& program, const DeviceProfile& profile
 
 std::vector<Cost> translate_each(const Program& program, const DeviceProfile& profile) {
   return Translator(program, profile).run_each();
-}
-
-const char* name_of(Unit unit) {
-  constexpr const char* names[] = {"fma",    "alu",           "half",   "special",
-                                   "tensor", "shared memory", "control"};
-  return unit < Unit::count ? names[static_cast<std::size_t>(unit)] : "";
 }
 
 }  // namespace fa_tune::emulator

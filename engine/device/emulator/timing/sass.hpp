@@ -13,7 +13,8 @@ enum class SassKind : std::uint8_t {
   imad,       // integer multiply and add, of which moves are made too
   imad_wide,  // with a 64-bit result
   alu,
-  elect,  // of a lane that goes on alone
+  float_alu,  // a maximum or minimum of floats
+  elect,      // of a lane that goes on alone
   half,
   special,
   convert,  // packing of two floats as 16 or 8 bits
@@ -64,6 +65,7 @@ struct SassInstruction {
   std::optional<std::int64_t> jump;  // of a branch or a call: bytes from its own end
 };
 
+std::uint16_t opcode_of(const EncodedInstruction& instruction);
 // `sm`: 80, 86, 89 or 90.
 SassInstruction decode_sass(const EncodedInstruction& instruction, int sm);
 

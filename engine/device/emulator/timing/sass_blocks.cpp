@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/device/emulator/timing/sass_cost.hpp"
 #include "engine/device/emulator/timing/sass_placement.hpp"
@@ -218,7 +220,7 @@ class Matcher {
       if (op == kNone || code_.block_of[op] != number) continue;
       const SassKind kind = code_of_[i].sass.kind;
       const Cost& cost = costs_[op];
-      if (kind == SassKind::alu || kind == SassKind::imad)
+      if (kind == SassKind::alu || kind == SassKind::float_alu || kind == SassKind::imad)
         ++integer[op];
       else if (kind == SassKind::fp64 || (kind == SassKind::fma && cost.unit == Unit::fma) ||
                (cost.unit != Unit::tensor && cost.role != Role::tensor_wait &&
@@ -251,6 +253,10 @@ class Matcher {
         return leave(number,
                      "nothing does what " + program_.names[program_.ops[op].name] + " does");
     }
+    for (const std::uint32_t i : placed_[number])
+      if (*code_of_[i].sass.name == '\0')
+        return leave(number, fmt::format("opcode {:#05x} of the machine code is unknown",
+                                         opcode_of(program_.machine_code[i])));
     if (is_unrolled(number)) return write_rounds(number) || leave(number, "unrolled by ptxas");
     writer_.write(block, placed_[number], found, carried_);
     return true;

@@ -93,6 +93,11 @@ Cost cost_of(SassKind kind, const DeviceProfile& p) {
       return make(Unit::fma, p.alu_int_per_clock_sm, p.arithmetic_latency);
     case imad_wide:
       return make(Unit::fma, p.alu_int_per_clock_sm / 2, p.arithmetic_latency);
+    case float_alu: {
+      Cost cost = make(Unit::alu, p.alu_int_per_clock_sm, p.arithmetic_latency);
+      cost.of_floats = true;
+      return cost;
+    }
     case alu:
     case elect:
     case fp64:

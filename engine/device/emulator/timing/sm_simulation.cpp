@@ -34,12 +34,6 @@ constexpr double kDelayOfProducts = 0.65;
 constexpr double kFenceClocks = 270;
 constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to a word of local memory
 
-// It takes an issue slot that products need too: it has operands in registers.
-bool beside_products(const Cost& cost) {
-  const bool is_uniform = cost.unit == Unit::control && cost.role == Role::plain;
-  return cost.role != Role::tensor_async && cost.issues > 0 && !is_uniform;
-}
-
 class Simulation {
  public:
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
@@ -158,7 +152,7 @@ class Simulation {
     const double scheduler = scheduler_free_[warp.partition];
     const bool is_product = cost.role == Role::tensor_async;
     double unit = is_product ? 0 : *unit_of(warp, cost);
-    if (beside_products(cost) && cost.unit != Unit::tensor)
+    if (ProductQueue::competes(cost) && cost.unit != Unit::tensor)
       unit = std::max(unit, operands_read_[warp.partition]);
     if (cost.unit == Unit::memory) unit = std::max(unit, memory_.open_from());
     if (cost.role == Role::global_write ||
@@ -174,7 +168,7 @@ class Simulation {
     if (is_product) {
       if (products_.holds(warp)) return;
     } else if (const auto slot =
-                   beside_products(cost) ? products_.slot_after(warp.next) : std::nullopt) {
+                   ProductQueue::in_slots(cost) ? products_.slot_after(warp.next) : std::nullopt) {
       warp.wait(Wait::issue, *slot - warp.next);
       warp.next = *slot;
       return;
@@ -188,13 +182,14 @@ class Simulation {
     double& tensor_free = unit_free_[warp.partition][static_cast<std::size_t>(Unit::tensor)];
     if (cost.unit == Unit::tensor)
       operands_read_[warp.partition] = at + kOperandReadClocks;
-    else if (at < tensor_free && beside_products(cost))
+    else if (at < tensor_free && ProductQueue::competes(cost))
       tensor_free += kDelayOfProducts;
   }
 
   void issue(SimulatedWarp& warp, const Step& step, const Cost& cost, double at) {
     if (cost.role == Role::tensor_wait && products_.waits(warp, cost.depth, at)) return;
-    if (beside_products(cost)) products_.delay(at);
+    // Each partition begins its part of a product by itself: the first stands for all.
+    if (ProductQueue::competes(cost) && warp.partition == 0) products_.delay(at);
     const double slots = cost.issues;
     scheduler_free_[warp.partition] = at + slots;
     issues_ += slots;

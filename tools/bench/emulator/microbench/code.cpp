@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "tools/bench/emulator/microbench/microbench.hpp"
@@ -11,8 +9,6 @@ namespace {
 
 constexpr int kWarpsOfCode = 4;  // one a partition
 constexpr std::uint32_t kThreadsOfCode = 32 * kWarpsOfCode;
-
-double thousandths(double value) { return std::round(value * 1000) / 1000; }
 
 // Stretches of 24 FMAs, and between them as many as `gap` that a branch jumps over.
 std::string jumps_source(int stretches, int gap) {

@@ -179,7 +179,7 @@ Json waits(Lab& lab, int sms) {
                     {"blocks_an_sm", per_sm},
                     {"clocks_in_l2", std::round(held)},
                     {"more_from_dram", std::round(more)},
-                    {"share", std::round(1000 * more / alone) / 1000}});
+                    {"share", thousandths(more / alone)}});
   }
   return rows;
 }

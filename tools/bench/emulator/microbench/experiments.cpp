@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -12,8 +11,6 @@ namespace {
 
 constexpr int kSteps = 128;  // a round of the loop: the loop itself is 2% of it
 constexpr std::uint32_t kShared = 48 * 1024;
-
-double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 // Indices of a ring through `count` words `stride` apart, in random order.
 std::vector<std::uint32_t> ring(std::uint32_t count, std::uint32_t stride) {
@@ -46,24 +43,26 @@ Json measure_instructions(Lab& lab) {
     for (const std::uint32_t warps : {4U, 8U, 16U, 32U}) {
       const double clocks =
           lab.clocks(warps < 16 ? independent : some, {1, warps * 32, kShared, rounds});
-      rates[std::to_string(warps)] = rounded(warps * per_warp / clocks);
+      rates[std::to_string(warps)] = thousandths(warps * per_warp / clocks);
     }
-    rows[each.name] = {
-        {"latency", rounded(latency)}, {"clocks_alone", rounded(alone)}, {"per_clock_sm", rates}};
+    rows[each.name] = {{"latency", thousandths(latency)},
+                       {"clocks_alone", thousandths(alone)},
+                       {"per_clock_sm", rates}};
     fmt::print("{:<15} {:>8.2f} {:>12.3f}   {}\n", each.name, latency, alone, rates.dump());
   }
   Json barrier = Json::object();
   for (const std::uint32_t warps : {1U, 2U, 4U, 8U, 16U, 32U})
     barrier[std::to_string(warps)] =
-        rounded(lab.clocks(barrier_source(), {1, warps * 32, 0, 1024}) / 1024);
+        thousandths(lab.clocks(barrier_source(), {1, warps * 32, 0, 1024}) / 1024);
   fmt::print("bar.sync, clocks with so many warps: {}\n", barrier.dump());
-  return {{"instructions", rows}, {"barrier", barrier}, {"clock_mhz", rounded(lab.clock_mhz())}};
+  return {
+      {"instructions", rows}, {"barrier", barrier}, {"clock_mhz", thousandths(lab.clock_mhz())}};
 }
 
 Json measure_memory(Lab& lab, int sms) {
   Json result = Json::object();
   const auto print = [&](const char* name, double value) {
-    result[name] = rounded(value);
+    result[name] = thousandths(value);
     fmt::print("{:<40} {:>10.2f}\n", name, value);
   };
   lab.fill(ring(16384, 64));  // 4 MB
@@ -96,9 +95,9 @@ Json measure_memory(Lab& lab, int sms) {
     for (const std::uint32_t threads : {64U, 128U, 256U}) {
       if (threads / 8 * each * static_cast<std::uint32_t>(pitch) > kShared) continue;
       row[fmt::format("{}_threads_one_sm", threads)] =
-          rounded(lab.clocks(source, {1, threads, kShared, 256}) / 256);
+          thousandths(lab.clocks(source, {1, threads, kShared, 256}) / 256);
       row[fmt::format("{}_threads_all_sms", threads)] =
-          rounded(lab.clocks(source, {all, threads, kShared, 256}) / 256);
+          thousandths(lab.clocks(source, {all, threads, kShared, 256}) / 256);
     }
     waits[fmt::format("{}{}", each, pitch > 128 ? " padded" : "")] = row;
     fmt::print("cp.async, {} a thread, rows {} bytes apart, wait and barrier, clocks: {}\n", each,
@@ -117,7 +116,7 @@ Json measure_launches(Lab& lab, int sms) {
     const auto us = [&](const std::string& source, std::uint32_t cluster) {
       Lab::Shape shape = {.blocks = blocks, .threads = 384};
       shape.cluster = cluster;
-      return rounded(lab.microseconds(source, shape));
+      return thousandths(lab.microseconds(source, shape));
     };
     ends[std::to_string(blocks)] = {{"empty", us(empty_source(), 1)},
                                     {"stores_16_bytes_a_thread", us(storing_source(), 1)}};
@@ -132,7 +131,7 @@ Json measure_launches(Lab& lab, int sms) {
       Json row = Json::object();
       for (const std::uint32_t blocks : {1U, all / 2, all, 2 * all, 8 * all, 64 * all})
         row[std::to_string(blocks)] =
-            rounded(lab.microseconds(empty_source(), {blocks, threads, shared, 0}));
+            thousandths(lab.microseconds(empty_source(), {blocks, threads, shared, 0}));
       result[fmt::format("{}_threads_{}_bytes", threads, shared)] = row;
       fmt::print("empty kernel, {} threads, {} bytes of shared memory, us by blocks: {}\n", threads,
                  shared, row.dump());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 namespace fa_tune::bench {
 
 using Json = nlohmann::ordered_json;
+
+// To thousandths, as results are kept.
+inline double thousandths(double value) { return std::round(value * 1000) / 1000; }
 
 // One instruction, as CUDA text. `step` may use x[c] (its own state), a, b (values that do not
 // change), c (the chain), lane, base (address of 48 KB of shared memory).

@@ -1,23 +1,22 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "engine/measure/statistics.hpp"
 #include "tools/bench/emulator/microbench/microbench.hpp"
 
 // Warps of one partition of an SM that all have products of mma.sync, more than its tensor core takes:
-// who goes first, and who waits.
+// who goes first, and who waits; and whether bursts of them, with pauses between, keep out of each
+// other's way.
 
 namespace fa_tune::bench {
 namespace {
 
-constexpr int kProductsOfARound = 32;
-constexpr int kRoundsOfAPart = 64;
-constexpr int kParts = 4;  // of a warp's products, each with a stamp behind it
-constexpr int kNotesOfAWarp = 3 + kParts;
+constexpr int kNotesOfAWarp = 2;                     // and of each part where it begins and ends
 constexpr std::uint32_t kThreadsOfPartitions = 128;  // a warp in each
 constexpr std::uint32_t kSharedOfAllCtas = 220 * 1024;
 
@@ -26,6 +25,17 @@ struct Work {
   const char* name;
   const char* step;
 };
+
+// A warp's products: parts of so many rounds, and behind each a pause of FMAs that wait for each other.
+struct Parts {
+  int number;
+  int rounds;
+  int products;    // of a round, without a branch
+  int pauses = 0;  // of kPauseSteps FMAs
+};
+constexpr int kPauseSteps = 16;
+constexpr Parts kWithoutPauses{4, 64, 32};
+constexpr Parts kBursts{32, 1, 64, 8};
 
 // The matrices that ldmatrix loads are multiplied eight products later.
 constexpr std::array kWorks = {
@@ -45,7 +55,7 @@ constexpr std::array kWorks = {
 // Warps of the SM that has block 0, in one of its partitions. The grid has as many CTAs as the GPU has
 // room for, so that each SM has as many as its shared memory lets it have. An emulator, of which all
 // SMs are one, has more: those are left out.
-std::string scheduling_source(const Work& work, int warps) {
+std::string scheduling_source(const Work& work, const Parts& parts, int warps) {
   return fmt::format(R"(
 __device__ volatile unsigned place;
 __device__ unsigned ranks;
@@ -63,7 +73,7 @@ __device__ unsigned ranks;
   unsigned rank = lane == 0 ? atomicAdd(&ranks, 1) : 0;
   rank = __shfl_sync(0xffffffff, rank, 0);
   if (rank >= {warps}) return;
-  unsigned long long* const notes = times + {notes} * rank;
+  unsigned long long* const notes = times + ({notes} + 2 * {parts}) * rank;
   unsigned a[8][4], b[2] = {{data[5], data[6]}};
   float sum[8][4], x[32];
   const float scale = __uint_as_float(data[7]);
@@ -74,14 +84,14 @@ __device__ unsigned ranks;
     for (int i = 0; i < 4; ++i) sum[c][i] = 0.0f;
   }}
   wait_until(start);
-  const unsigned long long begin = now();
   if (lane == 0) {{
     notes[0] = blockIdx.x;
     notes[1] = threadIdx.x / 32;
-    notes[2] = begin;
   }}
+  float pausing = scale;
   #pragma unroll 1
   for (int part = 0; part < {parts}; ++part) {{
+    const unsigned long long begin = now();
     #pragma unroll 1
     for (int i = 0; i < count; ++i) {{
       #pragma unroll
@@ -96,9 +106,18 @@ __device__ unsigned ranks;
       }}
     }}
     const unsigned long long end = now();
-    if (lane == 0) notes[3 + part] = end;
+    #pragma unroll 1
+    for (int i = 0; i < {pauses}; ++i) {{
+      #pragma unroll
+      for (int u = 0; u < {pause_steps}; ++u)
+        asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(pausing));
+    }}
+    if (lane == 0) {{
+      notes[{notes} + 2 * part] = begin;
+      notes[{notes} + 2 * part + 1] = end;
+    }}
   }}
-  float kept = 0.0f;
+  float kept = pausing;
   #pragma unroll
   for (int c = 0; c < 8; ++c)
     for (int i = 0; i < 4; ++i) kept += x[4 * c + i] + sum[c][i] + __uint_as_float(a[c][i]);
@@ -106,8 +125,9 @@ __device__ unsigned ranks;
 }}
 )",
                      fmt::arg("prelude", meeting_prelude()), fmt::arg("warps", warps),
-                     fmt::arg("notes", kNotesOfAWarp), fmt::arg("parts", kParts),
-                     fmt::arg("products", kProductsOfARound), fmt::arg("step", work.step));
+                     fmt::arg("notes", kNotesOfAWarp), fmt::arg("parts", parts.number),
+                     fmt::arg("pauses", parts.pauses), fmt::arg("pause_steps", kPauseSteps),
+                     fmt::arg("products", parts.products), fmt::arg("step", work.step));
 }
 
 // CTAs on the SM, and warps that each has in the partition.
@@ -115,50 +135,102 @@ struct Placement {
   int ctas, warps;
 };
 
-Json progress(Lab& lab, int sms, const Work& work, const Placement& placement) {
+struct PartOfWarp {
+  double begin, end;  // clocks
+};
+
+struct NotesOfWarp {
+  std::uint64_t cta;
+  std::uint64_t warp;
+  std::vector<PartOfWarp> parts;
+};
+
+// Of the partition's warps, in the order of their CTAs; clocks from when the first one began.
+std::vector<NotesOfWarp> noted(Lab& lab, int sms, const Work& work, const Parts& parts,
+                               const Placement& placement) {
   const int warps = placement.ctas * placement.warps;
   const auto ctas = static_cast<std::uint32_t>(placement.ctas);
   const Lab::Shape shape = {
       .blocks = ctas == 1 ? 1 : ctas * static_cast<std::uint32_t>(sms),
       .threads = kThreadsOfPartitions * static_cast<std::uint32_t>(placement.warps),
       .shared = kSharedOfAllCtas / ctas,
-      .count = kRoundsOfAPart};
-  const std::vector<std::uint64_t> noted = lab.noted(
-      scheduling_source(work, warps), shape, static_cast<std::size_t>(warps * kNotesOfAWarp));
-  std::vector<std::array<std::uint64_t, kNotesOfAWarp>> of_warps(static_cast<std::size_t>(warps));
-  for (std::size_t i = 0; i < noted.size(); ++i)
-    of_warps[i / kNotesOfAWarp][i % kNotesOfAWarp] = noted[i];
-  std::ranges::sort(of_warps);
-  std::uint64_t begin = of_warps[0][2];
-  std::uint64_t last_begin = begin;
-  std::uint64_t end = 0;
-  for (const auto& notes : of_warps) {
-    begin = std::min(begin, notes[2]);
-    last_begin = std::max(last_begin, notes[2]);
-    end = std::max(end, notes[2 + kParts]);
+      .count = parts.rounds};
+  const int of_a_warp = kNotesOfAWarp + 2 * parts.number;
+  const std::vector<std::uint64_t> words = lab.noted(scheduling_source(work, parts, warps), shape,
+                                                     static_cast<std::size_t>(warps * of_a_warp));
+  std::uint64_t start = ~std::uint64_t{0};
+  for (int warp = 0; warp < warps; ++warp)
+    start = std::min(start, words[static_cast<std::size_t>(warp * of_a_warp + kNotesOfAWarp)]);
+  std::vector<NotesOfWarp> all;
+  for (int warp = 0; warp < warps; ++warp) {
+    const std::uint64_t* const at = &words[static_cast<std::size_t>(warp * of_a_warp)];
+    NotesOfWarp notes{at[0], at[1], {}};
+    for (int part = 0; part < parts.number; ++part) {
+      const std::uint64_t* const of_part = at + kNotesOfAWarp + 2 * part;
+      notes.parts.push_back(
+          {static_cast<double>(of_part[0] - start), static_cast<double>(of_part[1] - start)});
+    }
+    all.push_back(std::move(notes));
   }
-  const auto whole = static_cast<double>(end - begin);
+  std::ranges::sort(all, {},
+                    [](const NotesOfWarp& each) { return std::pair(each.cta, each.warp); });
+  for (std::uint64_t number = 0, last = 0; NotesOfWarp & notes : all) {
+    if (&notes != &all.front() && notes.cta != last) ++number;
+    last = std::exchange(notes.cta, number);
+  }
+  return all;
+}
+
+// How far each warp is when, where none pauses.
+Json progress(Lab& lab, int sms, const Work& work, const Placement& placement) {
+  const Parts& parts = kWithoutPauses;
+  const std::vector<NotesOfWarp> warps = noted(lab, sms, work, parts, placement);
+  double last_begin = 0;
+  double whole = 0;
+  for (const NotesOfWarp& notes : warps) {
+    last_begin = std::max(last_begin, notes.parts.front().begin);
+    whole = std::max(whole, notes.parts.back().end);
+  }
   Json of = Json::array();
-  int cta = 0;
-  for (std::size_t i = 0; i < of_warps.size(); ++i) {
-    const auto& notes = of_warps[i];
-    if (i > 0 && notes[0] != of_warps[i - 1][0]) ++cta;
-    const auto share = [&](std::size_t parts) {
-      return std::round(1e3 * static_cast<double>(notes[2 + parts] - begin) / whole) / 1e3;
-    };
-    of.push_back({{"cta", cta},
-                  {"warp", notes[1]},
-                  {"a_quarter_at", share(1)},
-                  {"half_at", share(2)},
-                  {"all_at", share(kParts)}});
-  }
-  const double products = 1.0 * kParts * kRoundsOfAPart * kProductsOfARound * warps;
+  for (const NotesOfWarp& notes : warps)
+    of.push_back({{"cta", notes.cta},
+                  {"warp", notes.warp},
+                  {"a_quarter_at", thousandths(notes.parts[0].end / whole)},
+                  {"half_at", thousandths(notes.parts[1].end / whole)},
+                  {"all_at", thousandths(notes.parts.back().end / whole)}});
+  const double products =
+      1.0 * parts.number * parts.rounds * parts.products * static_cast<double>(warps.size());
   return {{"each_warp_has", work.name},
           {"ctas_of_the_sm", placement.ctas},
           {"warps_of_a_cta", placement.warps},
-          {"clocks_a_product", std::round(1e3 * whole / products) / 1e3},
-          {"clocks_between_first_and_last_start", last_begin - begin},
+          {"clocks_a_product", thousandths(whole / products)},
+          {"clocks_between_first_and_last_start", last_begin},
           {"share_of_the_time", of}};
+}
+
+// When each warp's bursts begin and end, where it pauses behind each.
+Json bursts(Lab& lab, int sms, const Work& work, const Placement& placement) {
+  constexpr std::size_t kFirstBursts = 6;
+  Json of = Json::array();
+  for (const NotesOfWarp& notes : noted(lab, sms, work, kBursts, placement)) {
+    Json first = Json::array();
+    std::vector<double> later;
+    for (std::size_t i = 0; i < notes.parts.size(); ++i) {
+      const auto& [begin, end] = notes.parts[i];
+      if (i < kFirstBursts) first.push_back({begin, end});
+      if (i >= notes.parts.size() / 2) later.push_back(end - begin);
+    }
+    of.push_back({{"cta", notes.cta},
+                  {"warp", notes.warp},
+                  {"first_begun_and_ended", first},
+                  {"clocks_of_a_later_one", measure::median(later)}});
+  }
+  return {{"each_warp_has", work.name},
+          {"ctas_of_the_sm", placement.ctas},
+          {"warps_of_a_cta", placement.warps},
+          {"products_of_a_burst", kBursts.rounds * kBursts.products},
+          {"fma_of_a_pause", kBursts.pauses * kPauseSteps},
+          {"bursts", of}};
 }
 
 }  // namespace
@@ -167,11 +239,12 @@ Json measure_scheduling(Lab& lab, int sms) {
   Json rows = Json::array();
   for (const Work& work : kWorks)
     for (const Placement& placement :
-         {Placement{1, 2}, {1, 3}, {1, 4}, {2, 1}, {3, 1}, {4, 1}, {2, 2}}) {
-      const Json row = progress(lab, sms, work, placement);
-      fmt::print("{}\n", row.dump());
-      rows.push_back(row);
-    }
+         {Placement{1, 2}, {1, 3}, {1, 4}, {2, 1}, {3, 1}, {4, 1}, {2, 2}})
+      rows.push_back(progress(lab, sms, work, placement));
+  for (const Work& work : kWorks)
+    for (const Placement& placement : {Placement{1, 1}, {1, 2}, {2, 1}, {3, 1}})
+      rows.push_back(bursts(lab, sms, work, placement));
+  for (const Json& row : rows) fmt::print("{}\n", row.dump());
   return rows;
 }
 

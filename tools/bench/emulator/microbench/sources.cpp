@@ -26,17 +26,23 @@ __device__ __forceinline__ void note(unsigned long long* times, unsigned long lo
 }
 )";
 
-// meet() may come again: what blocks have arrived is never set back. The wait is longer than a
-// launch takes to start all blocks.
+// meet() may come again, in launches of any number of blocks. The wait is longer than a launch takes to
+// start all blocks.
 constexpr const char* kMeeting = R"(
 __device__ unsigned arrived;
+__device__ volatile unsigned meetings;
 __device__ volatile unsigned long long agreed_ns;
 __device__ unsigned long long meet() {
   if (threadIdx.x == 0) {
     if (blockIdx.x == 0) agreed_ns = nanoseconds() + 20000;
+    const unsigned before = meetings;
     __threadfence();
-    const unsigned all = (atomicAdd(&arrived, 1) / gridDim.x + 1) * gridDim.x;
-    while (*static_cast<volatile unsigned*>(&arrived) < all) {}
+    if (atomicAdd(&arrived, 1) == gridDim.x - 1) {
+      arrived = 0;
+      __threadfence();
+      meetings = before + 1;
+    }
+    while (meetings == before) {}
     __threadfence();
   }
   __syncthreads();
@@ -94,10 +100,17 @@ const std::vector<Instruction>& instructions() {
       {"setp+selp", "unsigned", "lane", kIntegers,
        R"(asm volatile("{.reg .pred p; setp.gt.u32 p, %0, %1; selp.b32 %0, %2, %0, p;}" : "+r"(x[c]) : "r"(a), "r"(b + c));)",
        2},
+      // ptxas makes one instruction of both.
+      {"max3.s32", "int", "lane", kIntegers,
+       R"(asm volatile("max.s32 %0, %0, %1; max.s32 %0, %0, %2;" : "+r"(x[c]) : "r"(a), "r"(b));)"},
       {"fma.f16x2", "unsigned", "lane", kIntegers,
        R"(asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x[c]) : "r"(a), "r"(b));)"},
       {"ex2.f32", "float", "lane", kFloats,
        R"(asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[c]));)"},
+      // As a softmax has them.
+      {"fma+ex2+add", "float", "lane", kFloats,
+       R"(asm volatile("{.reg .f32 p; fma.rn.f32 p, %0, %1, %2; ex2.approx.ftz.f32 p, p; add.f32 %0, %0, p;}" : "+f"(x[c]) : "f"(a), "f"(b));)",
+       3},
       {"cvt.f16x2.f32", "unsigned", "lane", kFloats,
        R"(asm volatile("{.reg .f32 f; mov.b32 f, %0; cvt.rn.f16x2.f32 %0, f, %1;}" : "+r"(x[c]) : "f"(a));)"},
       {"cvt.f32.f16", "unsigned", "lane", kNoValues,

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -19,7 +18,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kBeside = {"fma.f32",       "add.f32", "ex2.f32",
                                                      "cvt.f16x2.f32", "add+xor", "setp+selp"};
+constexpr std::array<std::string_view, 3> kBehindOwn = {"fma.f32", "max3.s32", "ex2.f32"};
 constexpr std::array<std::string_view, 3> kInSlots = {"fma.f32", "max+min", "ex2.f32"};
+constexpr std::array<std::string_view, 6> kOfSoftmax = {"max3.s32",      "fma+ex2+add", "add+xor",
+                                                        "cvt.f16x2.f32", "setp+selp",   "shf.l"};
 constexpr std::array<std::string_view, 4> kOfShared = {"shfl", "ld.shared.b32", "ld.shared.v4",
                                                        "ldmatrix.x4"};
 constexpr int kManyProducts = 32;  // a group, so that its wait is nothing beside them
@@ -27,8 +29,6 @@ constexpr int kFewGroups = 32;
 constexpr int kGroups = 256;
 constexpr int kChains = 8;
 constexpr int kBesideSteps = 128;
-
-double three_decimals(double value) { return std::round(value * 1000) / 1000; }
 
 // What is beside the products of warpgroup 0.
 struct Beside {
@@ -194,9 +194,9 @@ Json beside_products(Lab& lab, std::span<const std::string_view> names,
           };
           const double steps = static_cast<double>(kGroups) * kBesideSteps * each.per_step;
           rows[fmt::format("{} chains, {} warps beside {}", chains, 4 * others, name)] = {
-              {"clocks_an_instruction", three_decimals(measured(false, kGroups) / steps)},
+              {"clocks_an_instruction", thousandths(measured(false, kGroups) / steps)},
               {"clocks_a_product",
-               three_decimals(measured(true, kFewGroups) / (kFewGroups * kManyProducts))}};
+               thousandths(measured(true, kFewGroups) / (kFewGroups * kManyProducts))}};
         }
     beside[each.name] = rows;
     fmt::print("{} beside products:\n{}\n", each.name, rows.dump(1));
@@ -211,12 +211,13 @@ Json measure_issue_slots(Lab& lab) {
   Json waits = Json::object();
   for (const auto& [name, columns, from_registers] : kProductForms)
     for (const std::uint32_t warpgroups : {1U, 2U, 3U})
-      waits[fmt::format("{} warpgroups, {}", warpgroups, name)] = three_decimals(
+      waits[fmt::format("{} warpgroups, {}", warpgroups, name)] = thousandths(
           lab.clocks(waits_source(columns, from_registers), shape(warpgroups, kFewGroups)) /
           (kFewGroups * kManyProducts));
   result["clocks_of_a_product_that_is_waited_for"] = waits;
   fmt::print("clocks of a product that is waited for:\n{}\n", waits.dump(1));
   result["beside"] = beside_products(lab, kInSlots, {1, 2, 4, 8});
+  result["beside"].update(beside_products(lab, kOfSoftmax, {2, 8}));
   return result;
 }
 
@@ -236,7 +237,7 @@ Json measure_warpgroup_products(Lab& lab) {
             lab.clocks(source(columns, from_registers, products, {any, kChains, true, true}),
                        shape(1, kGroups)) /
             kGroups;
-        row[std::to_string(products)] = three_decimals(clocks);
+        row[std::to_string(products)] = thousandths(clocks);
       }
       alone[fmt::format("n{} {}", columns, from_registers ? "registers" : "shared")] = row;
     }
@@ -262,8 +263,8 @@ Json measure_warpgroup_products(Lab& lab) {
         const double products =
             lab.clocks(source(columns, from_registers, kProducts, {each, kChains, true}),
                        shape(1 + others, kGroups));
-        row[key] = {{"clocks_an_instruction", three_decimals(clocks / per)},
-                    {"clocks_a_product", three_decimals(products / (kGroups * kProducts))}};
+        row[key] = {{"clocks_an_instruction", thousandths(clocks / per)},
+                    {"clocks_a_product", thousandths(products / (kGroups * kProducts))}};
       }
     }
     beside[each.name] = row;
@@ -277,19 +278,22 @@ Json measure_warpgroup_products(Lab& lab) {
       const std::string key = fmt::format("{} warpgroups, {}", warpgroups, name);
       const double clocks = lab.clocks(own_source(columns, from_registers, any, 0, Told::issue),
                                        shape(warpgroups, kGroups));
-      issued[key] = three_decimals(clocks / kGroups);
+      issued[key] = thousandths(clocks / kGroups);
       if (warpgroups == 4) continue;  // a thread has too few registers
-      for (const int steps : {32, 64, 128, 256})
-        rounds[fmt::format("{}, {} fma", key, steps)] =
-            three_decimals(lab.clocks(own_source(columns, from_registers, any, steps, Told::round),
-                                      shape(warpgroups, kGroups)) /
-                           kGroups);
+      for (const Instruction& each : instructions()) {
+        if (std::ranges::find(kBehindOwn, each.name) == kBehindOwn.end()) continue;
+        for (const int steps : {16, 32, 64, 128, 256})
+          rounds[fmt::format("{}, {} {}", key, steps, each.name)] =
+              thousandths(lab.clocks(own_source(columns, from_registers, each, steps, Told::round),
+                                     shape(warpgroups, kGroups)) /
+                          kGroups);
+      }
     }
   }
   result["clocks_until_8_are_issued"] = issued;
   result["clocks_of_8_beside_own"] = rounds;
   fmt::print("clocks until 8 products are issued:\n{}\n", issued.dump(1));
-  fmt::print("clocks of 8 products and the fma that follow them:\n{}\n", rounds.dump(1));
+  fmt::print("clocks of 8 products and what follows them:\n{}\n", rounds.dump(1));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/device/emulator/timing/product_queue.hpp"
 #include "engine/device/emulator/timing/simulated_phases.hpp"
@@ -277,6 +278,33 @@ TEST_CASE("a warpgroup's products leave other warps one slot in four, and lose n
   // What is left when the products are done goes on faster.
   const double left = 2 * 800 - running / ProductQueue::kSlotClocks;
   CHECK(beside(kProducts, two, 800) == doctest::Approx(running + 2 * left).epsilon(0.05));
+}
+
+TEST_CASE("integers need no slots beside a warpgroup's products") {
+  constexpr int kProducts = 10;
+  constexpr int kTimes = 800;
+  const double running = kProducts * 128 / kModelBias;
+  const auto longer = [](const std::string& two) {
+    return beside(kProducts, two, kTimes) - beside(0, two, kTimes);
+  };
+  // Two chains: the ALU takes one every other clock.
+  CHECK(longer("max.s32 %r14, %r14, %r12;\nmax.s32 %r15, %r15, %r12;\n") < 20);
+  CHECK(longer("selp.b32 %r14, %r14, %r12, %p2;\nselp.b32 %r15, %r15, %r12, %p2;\n") < 20);
+  const double floats = longer("max.f32 %f1, %f1, %f71;\nmax.f32 %f70, %f70, %f71;\n");
+  CHECK(floats == doctest::Approx(running / 2).epsilon(0.1));
+}
+
+TEST_CASE("what keeps a product from beginning does so in its own partition") {
+  // Four chains, of which one is ready in each clock, of the warps from this thread on.
+  const auto clocks = [](int thread) {
+    std::string four;
+    for (const char* const f : {"%f1", "%f70", "%f71", "%f72"})
+      four += fmt::format("fma.rn.f32 {0}, {0}, {0}, {0};\n", f);
+    const std::string others = fmt::format("setp.lt.u32 %p1, %r1, {}; @%p1 bra END;\n", thread);
+    return beside(30, others + many(four, 200), 1);
+  };
+  CHECK(clocks(160) < 30 * 135);
+  CHECK(clocks(128) > clocks(160) + 500);
 }
 
 TEST_CASE("warps that wait for the same slots get on alike") {

@@ -68,6 +68,11 @@ TEST_CASE("sass: control codes and branches as nvdisasm reads them") {
   for (const std::uint64_t scope : {0xa000U, 0xb000U, 0x2000U})
     CHECK(decode_sass({0x0000000000007992, 0x000fec0000000000 | scope, 0}, 90).kind ==
           SassKind::device_fence);
+  // VIMNMX3 R5, R25, R28, R29, !PT, and QGMMA.64x128x32.F32.E4M3.E4M3 R24, R104, gdesc[UR20], R24.
+  const auto max3 = decode_sass({0x0000001c1905720f, 0x000fe2000780011d, 0}, 90);
+  CHECK(std::string(max3.name) == "VIMNMX3");
+  CHECK(max3.kind == SassKind::alu);
+  CHECK(decode_sass({0x01e0001468187df3, 0x000fe60008000818, 0}, 90).kind == SassKind::wgmma);
   const auto unknown = decode_sass({0x1ff, 0x000fe20000000000, 0}, 90);
   CHECK(std::string(unknown.name) == "");
   CHECK(unknown.kind == SassKind::other);
@@ -363,6 +368,13 @@ TEST_CASE("sass: what cannot be told keeps its steps, and is said") {
   const MachineCode lost = run.code(
       {machine(kMufu, ex2), machine(kBra, bra), machine(kFfma, store), machine(kExit, ret)});
   CHECK(lost.unmatched.find("nothing does what st.global.f32 does") != std::string::npos);
+  constexpr std::uint64_t kNoOpcode = 0x1ff;
+  const MachineCode strange =
+      run.code({machine(kMufu, ex2), machine(kNoOpcode, ex2), machine(kBra, bra),
+                machine(kStg, store), machine(kExit, ret)});
+  CHECK(strange.unmatched == "PTX line " + std::to_string(run.line("fma.rn.f32")) +
+                                 ": opcode 0x1ff of the machine code is unknown");
+  CHECK(strange.machine_share < 0.3);
   // That of a GPU whose encoding is unknown is not guessed at.
   run.program.machine_code = {machine(kMufu, ex2), machine(kExit, ret)};
   emulator::DeviceProfile newer = test::small_profile();
