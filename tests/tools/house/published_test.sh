@@ -65,6 +65,39 @@ check 'the page has it, marked' contains own/published.md \
   '| m=1, n=1, k=1 * | 1 | 10.0 | 1.0 [0.5, 2.0] | 0.10 | l2 |'
 check 'and the others' contains own/published.md '| m=3, n=3, k=3 | 1 | 50.0 | 25.0 [20.0, 49.0] | 0.50 | dram |'
 
+cat >clock.sh <<'E2'
+#!/usr/bin/env bash
+# bench_clock predict ASKED DEVICE SAID: a time for each figure, and after twenty an error, once.
+if [ -e calls ] && [ ! -e stopped ] && [ "$(wc -l <calls)" -ge 20 ]; then
+  touch stopped
+  echo 'no more' >&2
+  exit 3
+fi
+echo "$2" >>calls
+echo "{\"rows\": [{\"predicted_us\": $((RANDOM + 1)), \"detail\": {\"bound_by\": \"l2\",
+  \"interval\": {\"low_us\": 1, \"high_us\": 40000}}}]}" >"$4"
+E2
+chmod +x clock.sh
+again() { BENCH_CLOCK=./clock.sh try "$published" --results again --kept kept; }
+kept() { find kept -name '*.json' | wc -l; }
+again
+check 'a run whose program fails ends' equal "$status" 1
+check 'in the line that the program said' contains "$err" 'no more'
+check 'and writes no results' equal "$(ls again 2>/dev/null)" ''
+before=$(wc -l <calls)
+check 'but keeps what it has' equal "$(kept)" "$before"
+again
+check 'the next one goes on' equal "$status" 0
+check 'and asks for nothing twice' equal "$(wc -l <calls)" "$(kept)"
+cp again/published.json first.json
+again
+check 'one after it asks for nothing and says the same' equal \
+  "$(wc -l <calls)$(cmp again/published.json first.json)" "$(kept)"
+echo '# another program' >>clock.sh
+again
+check 'another program predicts all anew' equal "$(wc -l <calls)" "$(kept)"
+check 'beside what is kept' test "$(kept)" -gt "$(grep -c figure first.json)"
+
 try "$published" --table --results nowhere
 check 'results that are not there are refused' equal "$status" 2
 check 'in a line that says what to do' contains "$err" 'run it without --table first'

@@ -95,10 +95,9 @@ class Simulation {
 
   // Of several at the same time the one that its partition issued for last, or else of the CTA that has
   // begun first, and of its warps the one that has waited longest. So an H200's CTAs that multiply by
-  // mma.sync go on one after the other, if one pauses the first of those that wait
-  // (microbench_h200_scheduling.json). Bursts of 64 products with pauses between them keep out of each
-  // other's way from the second burst on (a log). Where there are products of warpgroups all get on
-  // alike.
+  // mma.sync go on one after the other, if one pauses the first of those that wait, and bursts of 64
+  // products with pauses between them keep out of each other's way from the second on
+  // (microbench_h200_scheduling.json). Where there are products of warpgroups all get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
