@@ -6,6 +6,13 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../cli.sh"
 export PYTHONDONTWRITEBYTECODE=1
 
+# Of what is in the repository; a user's own files may lie beside it.
+if git -C "$repository" rev-parse >"$work/git" 2>&1; then
+  top=$(git -C "$repository" ls-files | cut -d/ -f1 | grep -v '^\.' | LC_ALL=C sort -u | tr '\n' ' ')
+  check 'the top level has nothing but the house' equal "$top" \
+    'CMakeLists.txt CMakePresets.json HACKING.md LICENSE README.md db engine kernel_templates search_spaces tests tools '
+fi
+
 # look.py ROOT PROGRAM: a line for each mistake in the documents under ROOT.
 cat >"$work/look.py" <<'PY'
 import os, re, subprocess, sys
