@@ -24,7 +24,8 @@ constexpr double kReadClocks = 8;
 // partition reads any; and while it runs, whatever does delays the next one. On an H200 others that
 // take every second clock make 2.9 to 3.0 instructions a product, which then takes 8.1 to 8.5 clocks
 // and not 6; by themselves they made 4.0 to 4.2 in that time (microbench_h200_operands.json). Of one
-// to four fma.f32 a product each costs 0.6 to 0.7 clocks (microbench_h200_scheduling.json).
+// to four fma.f32 a product of the same warp each costs 0.6 to 0.7 clocks; of another warp 1.1 to 1.2
+// (microbench_h200_scheduling.json, the latter in "bursts"), which is not told apart here.
 constexpr double kOperandReadClocks = 2;
 constexpr double kDelayOfProducts = 0.65;
 // What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264

@@ -26,10 +26,11 @@ struct Work {
   const char* step;
 };
 
-// A warp's products: parts of so many rounds, and behind each a pause of FMAs that wait for each other.
+// A warp's products come in parts. Behind each part the warp pauses: it has FMAs, each of which waits for
+// the one before.
 struct Parts {
   int number;
-  int rounds;
+  int rounds;      // of a part
   int products;    // of a round, without a branch
   int pauses = 0;  // of kPauseSteps FMAs
 };
