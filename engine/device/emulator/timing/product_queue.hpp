@@ -16,15 +16,19 @@ namespace fa_tune::emulator {
 //
 // While a product runs, a partition's floating-point instructions are issued in one of kSlotClocks, from
 // the first slot on, and do not delay it; its integers and conversions are issued as ever. A product
-// begins in a clock in which none of all these is ready: so those that follow each other clock by clock
-// keep the next product from beginning. What has no operands in registers (UMOV, UIADD3, branches)
-// takes no part in that: Nsight Compute's samples of 28 kernels have it issued in the next clock (a
-// log).
+// begins in a clock in which none of all these is ready, or when it has waited for kDelayAtMost: so those
+// that follow each other clock by clock keep the next product from beginning, but not for long. What has
+// no operands in registers (UMOV, UIADD3, branches) takes no part in that: Nsight Compute's samples of 28
+// kernels have it issued in the next clock (a log).
+//
+// What a warpgroup issues while a product of its own runs delays that one and those behind it: 8
+// products of 64 clocks, which take 575, take 50 more with 64 FMAs behind them, 74 with 64 maxima of
+// three integers and 253 with 64 exponentials (microbench_h200_products.json,
+// "clocks_of_8_beside_own").
 //
 // The rest was measured on an H200 (tools/bench/results/clock). microbench_h200_products.json:
 // of 16, 24 or 32 products that are asked for at a time all are issued when about six are left
-// ("clocks_until_8_are_issued"); products of one warp whose A is in registers take 3 to 8 clocks
-// more each ("clocks_of_a_group_of_so_many"). microbench_h200_turns.json, "product_turns": a group of
+// ("clocks_until_8_are_issued"). microbench_h200_turns.json, "product_turns": a group of
 // eight that is asked for 100 clocks after another one begins when that has ended, 40 clocks after it
 // half of it comes in turn with it; the eighth product of 32 clocks is issued 78 clocks after the first,
 // which is when the second begins. microbench_h200_slots.json, "issue_slots": a maximum
@@ -32,7 +36,7 @@ namespace fa_tune::emulator {
 // of integers (setp, selp, shf, maxima of three) and conversions to halves one every 2.1 clocks, as
 // without products; beside four chains of FMAs, of which one is ready in each clock, products take 1.4
 // to 5 times as long. A single chain of FMAs finds each slot. An exponential, which takes 8 clocks
-// without products, takes 10.6 to 11: in these slots, 8.4 to 9.4.
+// without products, takes 10.6 to 11 beside another warpgroup's.
 //
 // Products read shared memory before others do: B in every other clock, and A, where it is there too,
 // in those between, as long as that takes. So beside products of n64 nothing else is read but what has
@@ -46,14 +50,23 @@ class ProductQueue {
   // The first slot: so late in a product that takes 64 clocks or more, earlier in a shorter one.
   static constexpr double kFirstSlot = 8;
   static constexpr double kFirstSlotShare = 1.0 / 8;
-  static constexpr double kOperandClocks = 4;  // of an A in registers
+  static constexpr double kDelayAtMost = 10;  // of one product, by other warpgroups
+  // Of a product, by an instruction of its own warpgroup, and by each clock that this holds its unit.
+  static constexpr double kOwnDelay = 0.4;
+  static constexpr double kOwnDelayShare = 0.4;
+  static constexpr double kSpecialShare =
+      4.0 / 3;  // of an exponential's time beside another's product
   // From when one is issued until it begins, if no other is under way.
   static constexpr double kStartClocks = 38;
+  // From when a group's last product is done until its warps know: with kStartClocks and a product's
+  // latency a group of n takes 56 to 72 clocks more than n products do, from the first one's issue until
+  // what follows the wait for it, in 11 kernels of one warpgroup on an H200 (a log).
+  static constexpr double kNoticeClocks = 10;
   // Clocks from a product's issue to the next one of the same warp, where there is room ("product_turns";
-  // of those with A in registers Nsight Compute's samples, 12.7 to 15.6 where there is room).
+  // of those with A in registers Nsight Compute's samples, 12.6 with what stands between them).
   static constexpr double kIssueClocks = 5;
   static constexpr double kIssueShare = 0.2;  // of the product's time, if that is longer
-  static constexpr double kRegisterIssueClocks = 12.5;
+  static constexpr double kRegisterIssueClocks = 10;
   static constexpr double kReadsAClocks = 32;  // 64 x 16 halves, in every other clock
   static constexpr double kPatienceClocks = 75;
 
@@ -76,7 +89,7 @@ class ProductQueue {
 
   // From the end of a group's last product until its warps go on.
   static double end_clocks(const Cost& product) {
-    return std::max(product.latency - kStartClocks, 0.0);
+    return std::max(product.latency - kStartClocks, 0.0) + kNoticeClocks;
   }
 
   // When the warpgroup's next product may be issued, if not at `at`.
@@ -91,13 +104,11 @@ class ProductQueue {
   // Issued at `at`. Returns when it is done.
   double add(std::size_t warpgroup, const Cost& product, double at) {
     forget_done(at);
-    const bool follows_own = last_ == warpgroup && end_ > at;
-    const double begin = std::max(end_, at + kStartClocks) +
-                         (follows_own && product.a_in_registers ? kOperandClocks : 0);
+    const double begin = std::max(end_, at + kStartClocks);
     end_ = begin + product.holds_unit();
     const double reads_a =
         product.a_in_registers ? 0 : std::min(kReadsAClocks, product.holds_unit());
-    products_.push_back({begin, end_, reads_a});
+    products_.push_back({begin, end_, reads_a, warpgroup});
     last_ = warpgroup;
     return end_;
   }
@@ -122,12 +133,22 @@ class ProductQueue {
     const Product* const product = running(at);
     if (product == nullptr || !begins_now(*product, at)) return {};
     const Delay delay{product->begin, at + 1 - product->begin};
-    for (Product& waiting : products_) {
-      waiting.begin += delay.by;
-      waiting.end += delay.by;
-    }
-    end_ += delay.by;
+    products_.front().delayed += delay.by;
+    put_off(delay.by, delay.by);
     return delay;
+  }
+  // The same of what its own warpgroup issues while a product runs.
+  Delay delay_own(const Cost& cost, double at) {
+    const Product* const product = running(at);
+    if (product == nullptr) return {};
+    const Delay delay{product->begin, kOwnDelay + kOwnDelayShare * cost.busy};
+    put_off(0, delay.by);
+    return delay;
+  }
+  // Whose product runs.
+  std::optional<std::size_t> warpgroup_at(double at) {
+    const Product* const product = running(at);
+    return product == nullptr ? std::nullopt : std::optional(product->warpgroup);
   }
 
   // When another access to shared memory that is the next at `at` may begin.
@@ -151,10 +172,22 @@ class ProductQueue {
     double begin = 0;
     double end = 0;
     double reads_a = 0;  // clocks from its beginning
+    std::size_t warpgroup = 0;
+    double delayed = 0;  // its beginning
   };
   static constexpr double kEpsilon = 1e-6;  // clocks: what sums of them may be off by
 
-  static bool begins_now(const Product& product, double at) { return at - product.begin < 1; }
+  static bool begins_now(const Product& product, double at) {
+    return at - product.begin < 1 && product.delayed < kDelayAtMost;
+  }
+  // Begins the first of them later by `first`, and those behind it by `by`, as all end.
+  void put_off(double first, double by) {
+    for (Product& product : products_) {
+      product.begin += &product == &products_.front() ? first : by;
+      product.end += by;
+    }
+    end_ += by;
+  }
 
   void forget_done(double at) {
     while (!products_.empty() && products_.front().end <= at) products_.pop_front();

@@ -115,6 +115,14 @@ struct MachineBlock {
   // Of a loop that ptxas unrolled: where the steps of each round end. Executions in a row have one
   // after the other. Empty: every execution has all steps.
   std::vector<std::uint32_t> rounds;
+  // Where the machine code of its steps begins and ends. Known of code with products of warpgroups.
+  struct Place {
+    static constexpr std::uint32_t kUnknown = ~0U;
+    std::uint32_t basic_block = kUnknown;  // of the machine code
+    std::uint32_t line = 0;                // instruction_cache.hpp
+  };
+  Place first;
+  Place last;
 };
 
 // A program as the simulated SM runs it.

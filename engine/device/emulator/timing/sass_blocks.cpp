@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/device/emulator/timing/instruction_cache.hpp"
 #include "engine/device/emulator/timing/sass.hpp"
 #include "engine/device/emulator/timing/sass_cost.hpp"
 #include "engine/device/emulator/timing/sass_placement.hpp"
@@ -50,6 +51,7 @@ class Matcher {
       return;
     }
     costs_ = translate_each(program_, profile_);
+    has_warpgroup_products_ = has_warpgroup_products(costs_);
     count_runs();
     decode(sm);
     find_ops();
@@ -259,7 +261,25 @@ class Matcher {
                                          opcode_of(program_.machine_code[i])));
     if (is_unrolled(number)) return write_rounds(number) || leave(number, "unrolled by ptxas");
     writer_.write(block, placed_[number], found, carried_);
+    if (has_warpgroup_products_) find_place(block, number);
     return true;
+  }
+
+  // By the instructions that its own basic block of machine code has, if there are any.
+  void find_place(MachineBlock& block, std::uint32_t number) const {
+    const auto& placed = placed_[number];
+    const auto is_own = [&](std::uint32_t i) { return code_of_[i].host == number; };
+    const bool any = std::ranges::any_of(placed, is_own);
+    const auto place_of = [&](std::uint32_t i) -> MachineBlock::Place {
+      const auto behind = std::ranges::upper_bound(stretches_, i, {}, &Stretch::begin);
+      return {static_cast<std::uint32_t>(behind - stretches_.begin()) - 1,
+              i / InstructionCache::kLineInstructions};
+    };
+    for (const std::uint32_t i : placed) {
+      if (any && !is_own(i)) continue;
+      if (block.first.basic_block == MachineBlock::Place::kUnknown) block.first = place_of(i);
+      block.last = place_of(i);
+    }
   }
 
   // How often in a row a loop of one block runs; once if it is none.
@@ -322,6 +342,7 @@ class Matcher {
   std::vector<Cost> costs_;  // of each PTX instruction by itself
   std::vector<MatchedInstruction> code_of_;
   std::vector<std::vector<std::uint32_t>> placed_;  // machine instructions by block of PTX
+  bool has_warpgroup_products_ = false;
   std::vector<bool> carried_;  // PTX instructions that a machine instruction does the work of
   StepWriter writer_{program_, profile_, record_, code_, costs_, code_of_};
 };

@@ -10,6 +10,9 @@ namespace fa_tune::emulator {
 namespace {
 
 constexpr float kWordBytes = 4;
+// From a test of an mbarrier to what waits for its answer, by Nsight Compute's samples of kernels of
+// wgmma (a log). Others keep kPhaseTestClocks, with which their constants were set.
+constexpr double kAnswerClocks = 40;
 
 }  // namespace
 
@@ -61,6 +64,23 @@ void StepWriter::act(Step& step, SassKind kind, std::uint32_t op, double part) {
     cost.operands *= part;
   }
   step.cost = add_cost(cost);
+}
+
+std::uint32_t StepWriter::test_cost(Cost cost, std::uint32_t instruction,
+                                    const std::vector<std::uint32_t>& placed) {
+  const std::uint8_t barrier = instructions_[instruction].sass.write_barrier;
+  double hidden = 0;
+  for (std::uint32_t i = instruction + 1; i < instructions_.size(); ++i) {
+    const SassInstruction& sass = instructions_[i].sass;
+    if ((sass.waits >> barrier & 1U) != 0) break;
+    if (sass.kind == SassKind::branch || sass.kind == SassKind::exit) {
+      hidden = 0;
+      break;
+    }
+    if (!std::ranges::binary_search(placed, i)) hidden += std::max<int>(sass.stall, 1);
+  }
+  cost.latency = std::max(kAnswerClocks - hidden, 0.0);
+  return add_cost(cost);
 }
 
 std::map<std::uint32_t, double> StepWriter::shares_of_shared(
@@ -160,6 +180,7 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
   for (std::size_t i = 0; i < ordered.size(); ++i) acts[in_turn[i]] = ordered[i];
 
   const auto shared = shares_of_shared(block, carriers, 1, carried);
+  const bool of_warpgroups = has_warpgroup_products(costs_);
   begin(block);
   std::uint32_t place = block.begin;
   std::size_t next_absent = 0;
@@ -191,6 +212,9 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
           : part == parts.end() ? 1.0
                                 : 1.0 / static_cast<double>(part->second));
     }
+    const SassInstruction& sass = instructions_[i].sass;
+    if (of_warpgroups && sass.kind == SassKind::mbarrier && sass.write_barrier < kBarriers)
+      step.cost = test_cost(code_.costs[step.cost], i, placed);
     block.steps.push_back(step);
   }
   add_absent(block.end);

@@ -61,6 +61,10 @@ class StepWriter {
                std::uint32_t& place);
   // Does `part` of what an execution of `op` does.
   void act(Step& step, SassKind kind, std::uint32_t op, double part);
+  // `cost` of a test of an mbarrier, with the latency that other blocks' instructions do not hide: they
+  // stand between `instruction` and what waits for its answer, and run with their own block.
+  std::uint32_t test_cost(Cost cost, std::uint32_t instruction,
+                          const std::vector<std::uint32_t>& placed);
   // What each machine instruction that loads from shared memory, or stores, has of the wavefronts of
   // its PTX instruction. ptxas makes one wide access of several and names one of them. `rounds`: that
   // the machine instructions are of; `carried` as in write().

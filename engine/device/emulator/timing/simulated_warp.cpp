@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace fa_tune::emulator {
+namespace {
+
+// Lines of a loop that is so short that what a jump back leads to is still at hand. Assumed.
+constexpr std::uint32_t kShortLoop = 16;
+
+// Whether a branch leads there. PTX's blocks are mixed in a basic block of machine code; and one without
+// instructions of its own is in none.
+bool leads_to(const MachineBlock::Place& from, const MachineBlock::Place& to, bool again) {
+  if (from.basic_block == MachineBlock::Place::kUnknown) return false;
+  const bool is_same = from.basic_block == to.basic_block;
+  if (to.line + kShortLoop < from.line) return again || !is_same;
+  return to.line > from.line && !is_same && from.basic_block + 1 != to.basic_block;
+}
+
+}  // namespace
 
 void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   trace = &of;
@@ -21,6 +36,8 @@ void SimulatedWarp::begin_trace(const WarpTrace& of, double at_time) {
   parked = false;
   cluster_round = 0;
   barriers = {};
+  came_from = {};
+  jumped = false;
   passed_ = 0;
   begin = end = 0;
   std::fill(live.begin(), live.end(), Result{});
@@ -50,6 +67,10 @@ bool SimulatedWarp::enter_block(const MachineCode& code) {
   const bool was_machine = block != nullptr && !block->steps.empty() && block->steps[0].is_machine;
   const MachineBlock* const before = block;
   block = &code.blocks[code.block_of[at]];
+  if (block->first.basic_block != MachineBlock::Place::kUnknown) {
+    jumped = leads_to(came_from, block->first, block == before);
+    came_from = block->last;
+  }
   const auto& rounds = block->rounds;
   round_ = block == before && !rounds.empty() ? (round_ + 1) % rounds.size() : 0;
   // Which barrier a value of the PTX would wait for is not known.

@@ -57,6 +57,8 @@ struct SimulatedWarp {
   std::vector<Result> live;                // by value that lives across blocks
   std::array<Result, kBarriers> barriers;  // of the machine code: when each is released
   std::uint32_t line = 0;                  // of the code, that it is at
+  MachineBlock::Place came_from;           // where the machine code of the block before has ended
+  bool jumped = false;                     // into this block, by a branch that was taken
   double stored = 0;                       // when L2 has what it stored last
   Groups copies;
   Groups bulk_reads;              // of bulk stores: the reading of their sources

@@ -34,10 +34,16 @@ void WarpgroupProducts::meet(SimulatedWarp& warp) {
   Warpgroup& group = groups_[first];
   if (++group.standing < group.warps) return;
   group.standing = 0;
+  const double clocks = meet_clocks();
   for (std::size_t i = first; i < first + group.warps; ++i) {
     progress_[i].met = true;
-    go_on(i, at + kMeetClocks);
+    go_on(i, at + clocks);
   }
+}
+
+double WarpgroupProducts::meet_clocks() {
+  const double drawn = static_cast<double>(draws_()) / static_cast<double>(draws_.max());
+  return std::max(kMeetClocks + kMeetSpread * (drawn - 0.5), 0.0);
 }
 
 void WarpgroupProducts::go_on(std::size_t warp, double from) {
@@ -89,12 +95,22 @@ std::optional<double> WarpgroupProducts::done(const Progress& own, int depth) co
   return group.ends[wanted - 1] + group.end_clocks;
 }
 
-void WarpgroupProducts::delay(double at) {
-  const auto [after, by] = queue_.delay(at);
+void WarpgroupProducts::delay(const SimulatedWarp& warp, const Cost& cost, double at) {
+  if (warp.partition != 0 || !ProductQueue::competes(cost)) return;
+  const std::size_t own = progress_[number(warp)].first;
+  const auto [after, by] =
+      queue_.warpgroup_at(at) == own ? queue_.delay_own(cost, at) : queue_.delay(at);
   if (by == 0) return;
   for (Warpgroup& group : groups_)
     for (std::size_t i = group.ends.size(); i > 0 && group.ends[i - 1] > after; --i)
       group.ends[i - 1] += by;
+}
+
+double WarpgroupProducts::holds_unit(const SimulatedWarp& warp, const Cost& cost, double at) {
+  if (cost.unit != Unit::special) return cost.holds_unit();
+  const auto runs = queue_.warpgroup_at(at);
+  const bool of_another = runs && *runs != progress_[number(warp)].first;
+  return cost.holds_unit() * (of_another ? ProductQueue::kSpecialShare : 1);
 }
 
 }  // namespace fa_tune::emulator

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -20,9 +21,12 @@ namespace fa_tune::emulator {
 class WarpgroupProducts {
  public:
   static constexpr std::size_t kWarps = 4;
-  // From when the last warp comes to a group's first product until they go on. By Nsight Compute's
-  // samples 10 to 20, with what the warps are apart (a log).
-  static constexpr double kMeetClocks = 10;
+  // From when the last warp comes to a group's first product until they go on: by Nsight Compute's
+  // samples 10 to 20, with what the warps are apart (a log). It is drawn, as a GPU does not do everything
+  // in the same clock each time: where it did, two warpgroups would stay in whatever step they fell into.
+  static constexpr double kMeetClocks = 5;
+  static constexpr double kMeetSpread =
+      20;  // between the shortest and the longest; none is below 0
 
   // Of all warps of an SM, which outlive this.
   explicit WarpgroupProducts(std::span<SimulatedWarp> warps = {})
@@ -38,11 +42,16 @@ class WarpgroupProducts {
   // Holds the warp until all groups but the last `depth` are done; below zero: and what is not
   // committed. What is issued meanwhile may delay them: asked again then. False: they are.
   bool waits(SimulatedWarp& warp, int depth, double at);
-  // Another instruction is issued at `at`, and may keep the next product from beginning.
-  void delay(double at);
+  // Another instruction of the warp is issued at `at`, and may delay a product. Each partition begins its
+  // part of a product by itself: the first stands for all.
+  void delay(const SimulatedWarp& warp, const Cost& cost, double at);
   const ProductQueue& queue() const { return queue_; }
   // When an instruction that is no product may be issued, if not at `at`.
-  std::optional<double> slot_after(double at) { return queue_.slot_after(at); }
+  std::optional<double> slot_after(const Cost& cost, double at) {
+    return ProductQueue::in_slots(cost) ? queue_.slot_after(at) : std::nullopt;
+  }
+  // Clocks that an instruction of the warp that is issued at `at` holds its unit.
+  double holds_unit(const SimulatedWarp& warp, const Cost& cost, double at);
 
  private:
   struct Progress {
@@ -67,6 +76,7 @@ class WarpgroupProducts {
   }
   // The warp stops until the others are at the first product of the group too.
   void meet(SimulatedWarp& warp);
+  double meet_clocks();
   void go_on(std::size_t warp, double from);
   // When all of it is done; none: it is not all issued.
   std::optional<double> done(const Progress& own, int depth) const;
@@ -75,6 +85,7 @@ class WarpgroupProducts {
   std::vector<Progress> progress_;  // by warp
   std::vector<Warpgroup> groups_;   // by first warp
   ProductQueue queue_;
+  std::minstd_rand draws_;
 };
 
 }  // namespace fa_tune::emulator

@@ -257,7 +257,7 @@ TEST_CASE("shared memory works for the operands of a warpgroup's products") {
   CHECK(work(in_shared, Unit::memory) - work(none, Unit::memory) ==
         doctest::Approx(10.0 * (128 + 64) / 4 / kModelBias));
   CHECK(work(in_shared, Unit::tensor) == doctest::Approx(work(in_registers, Unit::tensor)));
-  // Of few columns the products wait for them, 18 clocks, and those with A in registers for its way.
+  // Of few columns the products wait for them, 18 clocks, and those with A in registers to be issued.
   const auto clocks_of_50 = [](const std::string& a) {
     return run_beside(100, "", 0, a, 8).clocks() - run_beside(50, "", 0, a, 8).clocks();
   };
@@ -272,7 +272,7 @@ TEST_CASE("a warpgroup's products leave other warps one slot in four, and lose n
   CHECK(beside(0, two, 400) - beside(0, two, 200) == doctest::Approx(200 * 4).epsilon(0.01));
   constexpr int kProducts = 40;
   const double alone = beside(kProducts, "", 0);
-  const double running = kProducts * (128 / kModelBias + ProductQueue::kOperandClocks);
+  const double running = kProducts * 128 / kModelBias;
   CHECK(alone == doctest::Approx(running).epsilon(0.05));
   CHECK(beside(kProducts, two, 400) == doctest::Approx(alone).epsilon(0.02));
   // What is left when the products are done goes on faster.
@@ -304,7 +304,8 @@ TEST_CASE("what keeps a product from beginning does so in its own partition") {
     return beside(30, others + many(four, 200), 1);
   };
   CHECK(clocks(160) < 30 * 135);
-  CHECK(clocks(128) > clocks(160) + 500);
+  // The chains are there for the first products alone.
+  CHECK(clocks(128) > clocks(160) + 10 * ProductQueue::kDelayAtMost);
 }
 
 TEST_CASE("warps that wait for the same slots get on alike") {

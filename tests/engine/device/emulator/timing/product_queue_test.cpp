@@ -64,7 +64,8 @@ TEST_CASE(
   CHECK(queue.add(kOther, product(), 20) == 10 + ProductQueue::kStartClocks + 2 * kClocks);
   Cost waited = product();
   waited.latency = 45;
-  CHECK(ProductQueue::end_clocks(waited) == 45 - ProductQueue::kStartClocks);
+  CHECK(ProductQueue::end_clocks(waited) ==
+        45 - ProductQueue::kStartClocks + ProductQueue::kNoticeClocks);
 }
 
 TEST_CASE("product queue: how fast one warp issues depends on where A is") {
@@ -107,14 +108,35 @@ TEST_CASE("product queue: a product begins in a clock that nothing else is issue
   CHECK(queue.end() == 3 * kClocks + 5);
 }
 
-TEST_CASE("product queue: A in registers takes its time where products of one warp follow") {
-  ProductQueue own;
-  CHECK(add_for(own, kOne, product(true), 0) == kClocks);
-  CHECK(add_for(own, kOne, product(true), 10) == 2 * kClocks + ProductQueue::kOperandClocks);
-  CHECK(add_for(own, kOne, product(true), 1000) == 1000 + kClocks);
-  ProductQueue in_turn;
-  add_for(in_turn, kOne, product(true), 0);
-  CHECK(add_for(in_turn, kOther, product(true), 10) == 2 * kClocks);
+TEST_CASE("product queue: others keep a product from beginning for some clocks at most") {
+  ProductQueue queue = queue_of(2);
+  for (int i = 0; i < ProductQueue::kDelayAtMost; ++i) CHECK(queue.delay(kClocks + i).by == 1);
+  const double begin = kClocks + ProductQueue::kDelayAtMost;
+  CHECK(queue.delay(begin).by == 0);
+  CHECK(queue.slot_after(begin) == begin + ProductQueue::kFirstSlot);
+  CHECK(queue.end() == begin + kClocks);
+}
+
+TEST_CASE("product queue: a warpgroup's own instructions delay its product as it runs") {
+  ProductQueue queue;
+  add_for(queue, kOne, product(), 0);
+  add_for(queue, kOther, product(), 10);
+  CHECK(queue.warpgroup_at(kClocks / 2) == kOne);
+  CHECK(!queue.warpgroup_at(-1));
+  Cost addition;
+  addition.busy = 1;
+  Cost exponential;
+  exponential.busy = 8;
+  constexpr double kAddition = ProductQueue::kOwnDelay + ProductQueue::kOwnDelayShare;
+  constexpr double kExponential = ProductQueue::kOwnDelay + 8 * ProductQueue::kOwnDelayShare;
+  const auto [after, by] = queue.delay_own(addition, 50);
+  CHECK(after == 0);
+  CHECK(by == kAddition);
+  CHECK(queue.delay_own(exponential, 60).by == kExponential);
+  // What runs already ends later, what waits begins later too.
+  CHECK(queue.warpgroup_at(kClocks + kAddition) == kOne);
+  CHECK(queue.warpgroup_at(kClocks + kAddition + kExponential) == kOther);
+  CHECK(queue.end() == 2 * kClocks + kAddition + kExponential);
 }
 
 TEST_CASE("product queue: others read shared memory when products leave it to them") {
