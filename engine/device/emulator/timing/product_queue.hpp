@@ -54,8 +54,8 @@ class ProductQueue {
   // Of a product, by an instruction of its own warpgroup, and by each clock that this holds its unit.
   static constexpr double kOwnDelay = 0.4;
   static constexpr double kOwnDelayShare = 0.4;
-  static constexpr double kSpecialShare =
-      4.0 / 3;  // of an exponential's time beside another's product
+  // An exponential's time beside another warpgroup's product, of its time alone.
+  static constexpr double kSpecialShare = 4.0 / 3;
   // From when one is issued until it begins, if no other is under way.
   static constexpr double kStartClocks = 38;
   // From when a group's last product is done until its warps know: with kStartClocks and a product's
@@ -180,7 +180,7 @@ class ProductQueue {
   static bool begins_now(const Product& product, double at) {
     return at - product.begin < 1 && product.delayed < kDelayAtMost;
   }
-  // Begins the first of them later by `first`, and those behind it by `by`, as all end.
+  // The first one begins later by `first`, those behind it by `by`, by which all end later.
   void put_off(double first, double by) {
     for (Product& product : products_) {
       product.begin += &product == &products_.front() ? first : by;

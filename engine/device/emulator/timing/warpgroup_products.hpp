@@ -24,9 +24,9 @@ class WarpgroupProducts {
   // From when the last warp comes to a group's first product until they go on: by Nsight Compute's
   // samples 10 to 20, with what the warps are apart (a log). It is drawn, as a GPU does not do everything
   // in the same clock each time: where it did, two warpgroups would stay in whatever step they fell into.
+  // kMeetSpread is between the shortest and the longest, and none is below 0.
   static constexpr double kMeetClocks = 5;
-  static constexpr double kMeetSpread =
-      20;  // between the shortest and the longest; none is below 0
+  static constexpr double kMeetSpread = 20;
 
   // Of all warps of an SM, which outlive this.
   explicit WarpgroupProducts(std::span<SimulatedWarp> warps = {})
