@@ -263,6 +263,8 @@ MachineCode make_machine_code(const Program& program, const DeviceProfile& profi
                               const Record& record) {
   MachineCode code;
   code.costs = translate(program, profile);
+  code.has_warpgroup_products =
+      std::ranges::find(code.costs, Role::tensor_async, &Cost::role) != code.costs.end();
   BlockMaker(program, code).run();
   if (!program.machine_code.empty()) use_machine_code(program, profile, record, code);
   place_behind_machine_code(program.machine_code.size(), code);

@@ -131,6 +131,7 @@ struct MachineCode {
   std::vector<MachineBlock> blocks;
   std::vector<std::uint32_t> block_of;  // by instruction
   std::uint32_t live_values = 0;
+  bool has_warpgroup_products = false;  // wgmma
   // Of the PTX instructions that ran, those whose machine code is known; and of the first others,
   // why not. Empty: it is known of all, or the program has none.
   double machine_share = 0;

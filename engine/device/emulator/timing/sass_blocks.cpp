@@ -51,7 +51,6 @@ class Matcher {
       return;
     }
     costs_ = translate_each(program_, profile_);
-    has_warpgroup_products_ = has_warpgroup_products(costs_);
     count_runs();
     decode(sm);
     find_ops();
@@ -261,7 +260,7 @@ class Matcher {
                                          opcode_of(program_.machine_code[i])));
     if (is_unrolled(number)) return write_rounds(number) || leave(number, "unrolled by ptxas");
     writer_.write(block, placed_[number], found, carried_);
-    if (has_warpgroup_products_) find_place(block, number);
+    if (code_.has_warpgroup_products) find_place(block, number);
     return true;
   }
 
@@ -342,7 +341,6 @@ class Matcher {
   std::vector<Cost> costs_;  // of each PTX instruction by itself
   std::vector<MatchedInstruction> code_of_;
   std::vector<std::vector<std::uint32_t>> placed_;  // machine instructions by block of PTX
-  bool has_warpgroup_products_ = false;
   std::vector<bool> carried_;  // PTX instructions that a machine instruction does the work of
   StepWriter writer_{program_, profile_, record_, code_, costs_, code_of_};
 };

@@ -77,10 +77,6 @@ bool in_order(const Cost& cost) {
   }
 }
 
-bool has_warpgroup_products(std::span<const Cost> costs) {
-  return std::ranges::find(costs, Role::tensor_async, &Cost::role) != costs.end();
-}
-
 Cost cost_of(SassKind kind, const DeviceProfile& p) {
   using enum SassKind;
   const auto make = [](Unit unit, double rate, double latency) {

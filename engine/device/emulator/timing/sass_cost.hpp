@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "engine/device/emulator/target/profile.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
@@ -27,9 +26,6 @@ Carrier carrier_of(const Cost& cost);
 
 // Whether it happens when the trace says so, and in the order that it says.
 bool in_order(const Cost& cost);
-
-// Of a program's instructions: whether some are products of warpgroups (wgmma).
-bool has_warpgroup_products(std::span<const Cost> costs);
 
 // What a machine instruction costs that takes time alone.
 Cost cost_of(SassKind kind, const DeviceProfile& profile);

@@ -180,7 +180,6 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
   for (std::size_t i = 0; i < ordered.size(); ++i) acts[in_turn[i]] = ordered[i];
 
   const auto shared = shares_of_shared(block, carriers, 1, carried);
-  const bool of_warpgroups = has_warpgroup_products(costs_);
   begin(block);
   std::uint32_t place = block.begin;
   std::size_t next_absent = 0;
@@ -213,7 +212,8 @@ void StepWriter::write(MachineBlock& block, const std::vector<std::uint32_t>& pl
                                 : 1.0 / static_cast<double>(part->second));
     }
     const SassInstruction& sass = instructions_[i].sass;
-    if (of_warpgroups && sass.kind == SassKind::mbarrier && sass.write_barrier < kBarriers)
+    if (code_.has_warpgroup_products && sass.kind == SassKind::mbarrier &&
+        sass.write_barrier < kBarriers)
       step.cost = test_cost(code_.costs[step.cost], i, placed);
     block.steps.push_back(step);
   }

@@ -7,7 +7,6 @@
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/recorded_work.hpp"
-#include "engine/device/emulator/timing/sass_cost.hpp"
 #include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 #include "engine/device/emulator/timing/sm_synchronization.hpp"
@@ -58,7 +57,7 @@ class Simulation {
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         cta_rank_(slots_),
         synchronization_(profile_, work_, l2_),
-        in_turn_(has_warpgroup_products(code.costs)) {
+        in_turn_(code.has_warpgroup_products) {
     spill_clocks_ = work.spilled_words * kSpillClocks;
   }
 

@@ -42,7 +42,7 @@ struct BranchRun : Coded {
             TensorRule::hopper, 128) {
     profile.arch = "sm_90";
   }
-  // Machine code of the three, with so many instructions in the middle one.
+  // Machine code of the three blocks. The middle one has `between` instructions.
   std::vector<EncodedInstruction> code_with(int between) const {
     std::vector<EncodedInstruction> code(4, machine(kFfma, line("ex2.approx.ftz.f32"), {kStall}));
     EncodedInstruction branch = machine(kBra, line("ex2.approx.ftz.f32"), {5});
