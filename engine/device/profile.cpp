@@ -45,6 +45,9 @@ constexpr Limit kLimits[] = {
 constexpr Rate kRates[] = {
     {"clock_mhz", &DeviceProfile::clock_mhz},
     {"clock_loss_at_full_tensor", &DeviceProfile::clock_loss_at_full_tensor, Of::time, false},
+    {"clock_load_per_bulk_byte", &DeviceProfile::clock_load_per_bulk_byte, Of::time, false},
+    {"clock_load_free", &DeviceProfile::clock_load_free, Of::work, false},
+    {"clock_loss_at_full_load", &DeviceProfile::clock_loss_at_full_load, Of::time, false},
     {"dram_gb_per_s", &DeviceProfile::dram_gb_per_s},
     {"l2_bytes_per_clock_sm", &DeviceProfile::l2_bytes_per_clock_sm},
     {"l2_port_bytes_per_clock_sm", &DeviceProfile::l2_port_bytes_per_clock_sm},

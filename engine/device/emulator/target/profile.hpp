@@ -37,6 +37,12 @@ struct DeviceProfile {
   // What is lost of it while tensor cores do all the work they can (wgmma's rate), a part of 1. In
   // between in proportion.
   double clock_loss_at_full_tensor = 0;
+  // The same where the load is known better: a part of that rate, and for each byte that bulk copies
+  // bring an SM in a clock this much more. What is beyond `clock_load_free` costs the clock its square,
+  // and a load of 1 this part of it.
+  double clock_load_per_bulk_byte = 0;
+  double clock_load_free = 0;
+  double clock_loss_at_full_load = 0;
   double dram_gb_per_s = 0;               // 1e9 bytes a second
   double l2_bytes_per_clock_sm = 0;       // while all SMs read
   double l2_port_bytes_per_clock_sm = 0;  // what one SM alone could take

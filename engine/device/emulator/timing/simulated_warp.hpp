@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
-#include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/sm_time.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 // A warp that replays its trace. The simulation of the SM decides when it issues.
@@ -59,7 +59,8 @@ struct SimulatedWarp {
   std::uint32_t line = 0;                  // of the code, that it is at
   MachineBlock::Place came_from;           // where the machine code of the block before has ended
   bool jumped = false;                     // into this block, by a branch that was taken
-  double stored = 0;                       // when L2 has what it stored last
+  bool held_up = false;  // its unit was busy when it could have issued, or had to leave a slot
+  double stored = 0;     // when L2 has what it stored last
   Groups copies;
   Groups bulk_reads;              // of bulk stores: the reading of their sources
   Groups bulk_writes;             // and all of it

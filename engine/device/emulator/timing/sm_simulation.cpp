@@ -10,6 +10,7 @@
 #include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 #include "engine/device/emulator/timing/sm_synchronization.hpp"
+#include "engine/device/emulator/timing/warp_order.hpp"
 #include "engine/device/emulator/timing/warpgroup_products.hpp"
 
 namespace fa_tune::emulator {
@@ -28,21 +29,24 @@ constexpr double kReadClocks = 8;
 // (microbench_h200_scheduling.json, the latter in "bursts"), which is not told apart here.
 constexpr double kOperandReadClocks = 2;
 constexpr double kDelayOfProducts = 0.65;
-// What a fence for the whole device takes from when there is nothing left to wait for. On an H200 264
-// and 288 alone, 271 to 340 in the barriers of clusters, and 615 behind stores of 2 KB, which take as
-// long as a load from L2 (microbench_h200_fixed.json, "stores" and "cluster"). The end of a kernel that
-// has stored is one too: it comes 0.27 to 0.40 us later than without (there, "launch_us").
+// What a fence for the whole device takes beyond what it waits for. On an H200 264 and 288 alone, 271 to
+// 340 in barriers of clusters, and 615 behind stores of 2 KB, which take as long as a load from L2
+// (microbench_h200_fixed.json, "stores", "cluster"). The end of a kernel that has stored is one too: it
+// comes 0.27 to 0.40 us later than without (there, "launch_us").
 constexpr double kFenceClocks = 270;
-// From a branch that is taken until what it leads to is issued, beyond its stall count: Nsight Compute's
-// samples have 16 to 21 clocks, most of them "no instruction", where others have 5, in 11 kernels of
-// wgmma whose loops have 350 to 580 instructions (a log).
+// From a branch that is taken until what it leads to is issued, beyond its stall count: in 11 kernels of
+// wgmma Nsight Compute's samples have 16 to 21 clocks there, "no instruction", and 5 elsewhere (a log).
 constexpr double kTakenBranchClocks = 13;
+// From a CTA's last instruction to the first of the one in its place: on an H200 381 to 475 clocks in four
+// kernels of wgmma, one CTA an SM, and 568 to 662 in clusters of two, which end together (a log).
+constexpr double kNextCtaClocks = 410;
+constexpr double kNextClusterClocks = 610;
 constexpr double kSpillBytes = 4.0 * kWarpSize;  // of a warp's access to a word of local memory
 
 class Simulation {
  public:
   Simulation(const MachineCode& code, const Record& record, const DeviceProfile& profile,
-             const SmWork& work, const RecordedWork& recorded)
+             const SmWork& work, const RecordedWork& recorded, IssueOrder order)
       : code_(code),
         record_(record),
         profile_(profile),
@@ -56,10 +60,9 @@ class Simulation {
             work.store_bytes_per_clock),
         slots_(static_cast<std::size_t>(std::max(work.resident, 1))),
         cta_rank_(slots_),
+        order_(order, cta_rank_),
         synchronization_(profile_, work_, l2_),
-        in_turn_(code.has_warpgroup_products) {
-    spill_clocks_ = work.spilled_words * kSpillClocks;
-  }
+        spill_clocks_(work.spilled_words * kSpillClocks) {}
 
   SmTime run() {
     std::size_t warps = 1;
@@ -97,22 +100,10 @@ class Simulation {
     }
   }
 
-  // Of several at the same time the one that its partition issued for last, or else of the CTA that has
-  // begun first, and of its warps the one that has waited longest. So an H200's CTAs that multiply by
-  // mma.sync go on one after the other, if one pauses the first of those that wait, and bursts of 64
-  // products with pauses between them keep out of each other's way from the second on
-  // (microbench_h200_scheduling.json). Where there are products of warpgroups all get on alike.
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
-      if (a.next != b.next) return a.next < b.next;
-      if (in_turn_) return a.issued < b.issued;
-      const bool a_was_last = last_issued_[a.partition] == &a;
-      const bool b_was_last = last_issued_[b.partition] == &b;
-      if (a_was_last != b_was_last) return a_was_last;
-      const std::uint64_t rank = cta_rank_[a.slot];
-      const std::uint64_t other = cta_rank_[b.slot];
-      return rank != other ? rank < other : a.issued < b.issued;
+      return a.next != b.next ? a.next < b.next : order_.before(a, b, products_);
     };
     for (SimulatedWarp& warp : warps_)
       if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;
@@ -171,6 +162,7 @@ class Simulation {
     if (at > warp.next) {
       const Wait busy = cost.unit == Unit::memory ? Wait::shared : Wait::unit;
       warp.wait(unit > scheduler ? busy : Wait::issue, at - warp.next);
+      warp.held_up = warp.held_up || unit > scheduler;
       warp.next = at;
       return;
     }
@@ -178,6 +170,7 @@ class Simulation {
       if (products_.holds(warp)) return;
     } else if (const auto slot = products_.slot_after(cost, warp.next)) {
       warp.wait(Wait::issue, *slot - warp.next);
+      warp.held_up = warp.held_up || cost.unit != Unit::fma;
       warp.next = *slot;
       return;
     }
@@ -202,7 +195,8 @@ class Simulation {
     issues_ += slots;
     instructions_ += 1;
     warp.issued = at;
-    last_issued_[warp.partition] = &warp;
+    warp.held_up = false;
+    order_.issued(warp);
     warp.free = at + std::max(slots, static_cast<double>(step.stall));
     warp.wait(Wait::arithmetic, warp.free - at - slots);
     Result result{at + cost.latency, Wait::arithmetic};
@@ -229,7 +223,9 @@ class Simulation {
     busy_[static_cast<std::size_t>(Unit::memory)] += cost.operands;
     warp.done[warp.step] = result;
     if (cost.role == Role::device_fence)
-      warp.hold_until(std::max(at, warp.stored) + kFenceClocks, Wait::global);
+      warp.hold_until(
+          std::max({at, warp.stored, synchronization_.stored_of(warp.slot)}) + kFenceClocks,
+          Wait::global);
     warp.next = warp.free;
     warp.ready = false;
     if (step.acts) act(warp, step, cost, at);
@@ -316,7 +312,11 @@ class Simulation {
     warp.trace = nullptr;
     end_ = std::max(end_, warp.free);
     if (synchronization_.leave(warp) && begun_ < recorded_.count())
-      begin_block(warp.slot, warp.free + profile_.block_start_clocks);
+      begin_block(warp.slot, warp.free + next_cta_clocks());
+  }
+  double next_cta_clocks() const {
+    if (!code_.has_warpgroup_products) return profile_.block_start_clocks;
+    return work_.ranks > 1 ? kNextClusterClocks : kNextCtaClocks;
   }
 
   // The whole work's time from that of the part that was simulated.
@@ -359,16 +359,15 @@ class Simulation {
   std::vector<SimulatedWarp> warps_;
   std::size_t slots_;                    // for CTAs
   std::vector<std::uint64_t> cta_rank_;  // of the CTA in each: how many had begun before
-  std::array<const SimulatedWarp*, kPartitions> last_issued_{};
+  WarpOrder order_;
   SmSynchronization synchronization_;
-  bool in_turn_;             // warps that may issue at the same time
   std::uint64_t begun_ = 0;  // CTAs
   std::uint64_t warps_begun_ = 0;
   std::size_t next_partition_ = 0;
   std::array<double, kPartitions> scheduler_free_{};
   std::array<std::array<double, kUnitCount>, kPartitions> unit_free_{};
   std::array<double, kPartitions> operands_read_{};  // from when others may read theirs
-  double spill_clocks_ = 0;
+  double spill_clocks_;
   WarpgroupProducts products_;
   SharedMemory memory_;
   double end_ = 0;
@@ -386,7 +385,13 @@ SmTime simulate_sm(const MachineCode& code, const Record& record, const DevicePr
   SmTime last;
   for (const RecordedWork& recorded :
        RecordedWork::of_last_sms(record, work.grid, work.sms, work.resident, work.ranks)) {
-    const SmTime time = Simulation(code, record, profile, work, recorded).run();
+    const auto time_in = [&](IssueOrder order) {
+      return Simulation(code, record, profile, work, recorded, order).run();
+    };
+    const bool of_both = code.has_warpgroup_products && !work.order;
+    const SmTime time = of_both
+                            ? mean_of(time_in(IssueOrder::in_turn), time_in(IssueOrder::goes_on))
+                            : time_in(work.order.value_or(IssueOrder::cta_first));
     if (time.clocks + time.end_clocks > last.clocks + last.end_clocks) last = time;
   }
   return last;

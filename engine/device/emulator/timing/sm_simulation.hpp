@@ -1,31 +1,23 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/device/emulator/timing/l2_link.hpp"
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/sm_time.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 
-// What a warp waited for when it could not issue.
-enum class Wait : std::uint8_t {
-  arithmetic,  // a result of the fma, alu or half pipe, or a fixed time that ptxas wrote down
-  special,     // a result of the special-function unit
-  tensor,      // a result of the tensor cores
-  shared,      // a result from shared memory or another lane
-  global,      // a result from global memory
-  async,       // asynchronous copies
-  barrier,     // other warps
-  unit,        // its unit was busy; shared memory's counts as `shared`
-  issue,       // another warp had the scheduler, or its code was not there
-  count,
+// Which of several warps goes first that may issue in the same clock (warp_order.hpp).
+enum class IssueOrder : std::uint8_t {
+  cta_first,  // whom it was issued for last, then those of the CTA that began first
+  in_turn,    // who has waited longest
+  goes_on,    // whom it was issued for last, unless its unit was busy; last whose own product runs
 };
-inline constexpr std::size_t kWaitCount = static_cast<std::size_t>(Wait::count);
-const char* name_of(Wait wait);
 
 // The part of a launch that one SM runs.
 struct SmWork {
@@ -46,22 +38,12 @@ struct SmWork {
   double loads_from_dram = 0;
   double copies_dram_clocks = 0;
   bool spills_leave_l1 = false;  // they are more than it holds
+  // In this order alone. None: `cta_first`, or where there are products of warpgroups the mean of both
+  // others.
+  std::optional<IssueOrder> order;
   // That a simulation looks at: some seconds. What does not see an SM's last CTAs, fewer than it has
   // room for, is up to 15% too fast.
   std::uint64_t most_instructions = 16'000'000;
-};
-
-struct SmTime {
-  double clocks = 0;
-  double end_clocks = 0;    // from the last warp's end until what the launch has stored is seen
-  double warps = 0;         // simulated, for averages
-  double instructions = 0;  // issued in the part that was simulated
-  double share = 1;         // of the work that was simulated; clocks are for the whole
-  // Of the part that was simulated.
-  std::array<double, kUnitCount> busy{};   // clocks of one unit; of four where there are four
-  double issues = 0;                       // slots
-  double l2_busy = 0;                      // clocks in which sectors came or went
-  std::array<double, kWaitCount> waits{};  // clocks, summed over warps
 };
 
 // Runs the recorded CTAs through a simulated SM, of several that may be done last the one that is:

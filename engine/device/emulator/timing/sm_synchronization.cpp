@@ -82,6 +82,8 @@ void SmSynchronization::happen(SimulatedWarp& warp, const AsyncEvent& event, dou
       warp.bulk_reads.add(done);
       warp.bulk_writes.add(done);
       stored_ = std::max(stored_, done);
+      double& of_block = blocks_[warp.slot].stored;
+      of_block = std::max(of_block, done + profile_.l2_latency);
       break;
     }
     case AsyncEvent::Kind::barrier:

@@ -40,6 +40,8 @@ class SmSynchronization {
   bool leave(const SimulatedWarp& warp);
   // When all that bulk copies have stored is in L2.
   double stored() const { return stored_; }
+  // When a fence of the CTA in that place is past its bulk stores; 0: it has none.
+  double stored_of(std::size_t slot) const { return blocks_[slot].stored; }
   // Barriers that nobody completes, because that part of a trace was not kept. False: none.
   bool release_stuck(double at);
 
@@ -52,6 +54,7 @@ class SmSynchronization {
   };
   struct Block {
     std::size_t warps_left = 0;
+    double stored = 0;
     std::array<Barrier, kBlockBarriers> barriers;
     Barrier cluster;
     std::size_t cluster_rounds = 0;  // that are over

@@ -58,6 +58,8 @@ constexpr int kPoolRounds = 4;
 // A unit that works for this share of the time is said to bound it.
 constexpr double kBusy = 0.6;
 constexpr std::size_t kLinesShown = 10;
+// Loads that cost more than that have not been seen: an H200 has lost 13% at most.
+constexpr double kMostClockLoss = 0.5;
 // From this share of known machine code on a kernel is taken to be known.
 constexpr double kMostlyMachine = 0.9;
 
@@ -130,6 +132,15 @@ Json lines_json(const Program& program, const Record& record, double to_grid) {
 }
 
 }  // namespace
+
+double clock_loss(const DeviceProfile& profile, double tensor_share, double bulk_bytes) {
+  const double load = tensor_share + profile.clock_load_per_bulk_byte * bulk_bytes;
+  const double beyond =
+      std::max(load - profile.clock_load_free, 0.0) / std::max(1 - profile.clock_load_free, 0.01);
+  const double loss = profile.clock_loss_at_full_tensor * tensor_share +
+                      profile.clock_loss_at_full_load * beyond * beyond;
+  return std::min(loss, kMostClockLoss);
+}
 
 Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
                         const LaunchConfig& launch, const Program& program, const Record& record,
@@ -217,7 +228,9 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   const double could =
       std::max(profile.wgmma_f16_flop_per_clock_sm, profile.tensor_f16_flop_per_clock_sm) *
       at_full_clock_us * profile.clock_mhz;
-  const double loss = profile.clock_loss_at_full_tensor * std::min(tensor_flop / could, 1.0);
+  const double bulk_bytes = real(grid.bulk_bytes) / std::max(profile.sms, 1);
+  const double loss = clock_loss(profile, share_of(tensor_flop, could),
+                                 bulk_bytes / std::max(at_full_clock_us * profile.clock_mhz, 1.0));
   const double running_us = std::max(sm_us / (1 - loss), memory_us);
   const double launch_us = profile.launch_us + (launch.cluster.count() > 1 ? kClusterLaunchUs : 0);
   prediction.us = launch_us + running_us;

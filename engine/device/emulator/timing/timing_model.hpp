@@ -41,6 +41,10 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
 // What the simulated SM does not see takes this much of its time. Set on the train variants.
 inline constexpr double kModelBias = 1.04;
 
+// The part of its clock that a GPU under load loses: of its power it has no more. `tensor_share`: of
+// wgmma's rate; `bulk_bytes`: that bulk copies bring each SM in a clock.
+double clock_loss(const DeviceProfile& profile, double tensor_share, double bulk_bytes);
+
 // The time alone, by the model that timing_model.cpp describes.
 Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
                         const LaunchConfig& launch, const Program& program, const Record& record,

@@ -28,7 +28,9 @@ struct BulkRun : CountedRun {
                    std::uint32_t cluster = 1)
       : CountedRun(kBulkDeclarations + body, TensorRule::hopper, threads, blocks, cluster) {}
 
-  SmTime sm(const BulkGain& gain = {}, double share = 16, int resident = 1) const {
+  // In one order, in which other rules are easier to tell.
+  SmTime sm(const BulkGain& gain = {}, double share = 16, int resident = 1,
+            std::optional<IssueOrder> order = IssueOrder::in_turn) const {
     const emulator::DeviceProfile profile = test::small_profile();
     SmWork work;
     work.resident = resident;
@@ -36,6 +38,7 @@ struct BulkRun : CountedRun {
     work.l2_bytes_per_clock = share;
     work.store_bytes_per_clock = 16;
     work.l2_port_bytes_per_clock = 64;
+    work.order = order;
     return simulate_sm(make_machine_code(program, profile, record), record, profile, work);
   }
   double clocks() const { return sm().clocks; }
@@ -292,6 +295,18 @@ TEST_CASE("integers need no slots beside a warpgroup's products") {
   CHECK(longer("selp.b32 %r14, %r14, %r12, %p2;\nselp.b32 %r15, %r15, %r12, %p2;\n") < 20);
   const double floats = longer("max.f32 %f1, %f1, %f71;\nmax.f32 %f70, %f70, %f71;\n");
   CHECK(floats == doctest::Approx(running / 2).epsilon(0.1));
+}
+
+TEST_CASE("beside products of warpgroups a time is the mean of both orders") {
+  const std::string two = "max.f32 %f1, %f1, %f71;\nmax.f32 %f70, %f70, %f71;\n";
+  const BulkRun run = run_beside(10, two, 800);
+  const auto clocks = [&](std::optional<IssueOrder> order) {
+    return run.sm({}, 16, 1, order).clocks;
+  };
+  const double in_turn = clocks(IssueOrder::in_turn);
+  const double goes_on = clocks(IssueOrder::goes_on);
+  CHECK(std::abs(in_turn - goes_on) > 100);
+  CHECK(clocks({}) == doctest::Approx((in_turn + goes_on) / 2));
 }
 
 TEST_CASE("what keeps a product from beginning does so in its own partition") {

@@ -1,6 +1,9 @@
+#include "engine/device/emulator/timing/warp_order.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -96,6 +99,70 @@ TEST_CASE("of CTAs that wait for the tensor core the first one goes on next") {
   };
   CHECK(std::abs(clocks(0) - (2 * kProductsClocks + kTailClocks)) <= 3 * kMargin);
   CHECK(std::abs(clocks(1) - (3 * kProductsClocks + kTailClocks)) <= 3 * kMargin);
+}
+
+namespace {
+
+// Two warpgroups that issue products, and who goes first of their warps of the first partition.
+struct Ordered {
+  explicit Ordered(IssueOrder of) : order(of, cta_rank) {
+    for (std::size_t i = 0; i < warps.size(); ++i) {
+      warps[i].partition = i % kPartitions;
+      products.begin(warps[i], warps[i / 4 * 4]);
+    }
+  }
+  // The first warpgroup's product runs from then on.
+  void run_product(double issued) {
+    Cost product;
+    product.unit = Unit::tensor;
+    product.role = Role::tensor_async;
+    product.busy = 1000;
+    for (std::size_t i = 0; i < 4; ++i) products.issue(warps[i], product, issued);
+  }
+  bool first_goes_first(double at) {
+    warps[0].next = warps[4].next = at;
+    const bool first = order.before(warps[0], warps[4], products);
+    CHECK(order.before(warps[4], warps[0], products) != first);
+    return first;
+  }
+
+  std::vector<std::uint64_t> cta_rank{0};
+  std::vector<SimulatedWarp> warps{8};
+  WarpgroupProducts products{warps};
+  WarpOrder order;
+};
+
+}  // namespace
+
+TEST_CASE("in turn: who has waited longest goes first, whoever was last") {
+  Ordered of(IssueOrder::in_turn);
+  of.warps[0].issued = 10;
+  of.warps[4].issued = 20;
+  of.order.issued(of.warps[4]);
+  CHECK(of.first_goes_first(30));
+  of.warps[0].issued = 25;
+  CHECK(!of.first_goes_first(30));
+}
+
+TEST_CASE("goes on: whom the partition issued for last goes on, unless it was held up") {
+  Ordered of(IssueOrder::goes_on);
+  of.warps[0].issued = 20;
+  of.warps[4].issued = 10;
+  of.order.issued(of.warps[0]);
+  CHECK(of.first_goes_first(30));
+  of.warps[0].held_up = true;
+  CHECK(!of.first_goes_first(30));
+}
+
+TEST_CASE("goes on: beside a product those of other warpgroups go first") {
+  Ordered of(IssueOrder::goes_on);
+  of.warps[0].issued = 20;
+  of.warps[4].issued = 10;
+  of.order.issued(of.warps[0]);
+  of.run_product(20);
+  const double running = 20 + ProductQueue::kStartClocks + 1;
+  CHECK(!of.first_goes_first(running));
+  CHECK(of.first_goes_first(20 + ProductQueue::kStartClocks - 1));
 }
 
 }  // namespace fa_tune::test
