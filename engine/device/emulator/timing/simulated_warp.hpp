@@ -1,15 +1,17 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
-#include "engine/device/emulator/timing/sm_time.hpp"
+#include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
-// A warp that replays its trace. The simulation of the SM decides when it issues.
+// A warp that replays its trace. The simulation of the SM decides when it issues, and WarpOrder which of
+// several.
 
 namespace fa_tune::emulator {
 
@@ -106,6 +108,52 @@ struct SimulatedWarp {
   std::size_t round_ = 0;     // of MachineBlock::rounds
   std::size_t last_ = 0;      // step behind those of this execution
   bool enter_block(const MachineCode& code);
+};
+
+// Which of several warps goes first that may issue in the same clock.
+//
+// An H200's CTAs that multiply by mma.sync go on one after the other, if one pauses the first of those
+// that wait, and bursts of 64 products with pauses between them keep out of each other's way from the
+// second on (tools/bench/results/clock/microbench_h200_scheduling.json): `cta_first`.
+//
+// Beside products of warpgroups (wgmma) no one order holds (logs of an H200). Two warps of a partition
+// with streams of exponentials, of maxima or of softmax get half each. Of two with independent FMAs one
+// has all until it ends, if it came 9 clocks earlier, or half, if they came together. And of two with
+// softmax the one whose own warpgroup's product runs gets a third. By that two warpgroups of a kernel
+// keep step or alternate, and CTAs of one kernel can do both. So such a kernel is simulated in two orders
+// that bound this, and takes the mean of their times:
+// - `in_turn`: who has waited longest goes first;
+// - `goes_on`: whom the partition issued for last goes on, unless it had to wait for its unit; those
+//   whose own product runs come last.
+class WarpOrder {
+ public:
+  // `cta_rank`, by place on the SM: how many CTAs had begun before its own. It outlives this.
+  WarpOrder(IssueOrder order, const std::vector<std::uint64_t>& cta_rank)
+      : order_(order), cta_rank_(cta_rank) {}
+
+  void issued(const SimulatedWarp& warp) { last_[warp.partition] = &warp; }
+  // Whether `a` goes before `b`, which may issue at the same time. `own_runs(warp)`: whether a product
+  // of its warpgroup runs then.
+  bool before(const SimulatedWarp& a, const SimulatedWarp& b, const auto& own_runs) const {
+    if (order_ == IssueOrder::in_turn) return a.issued < b.issued;
+    const bool beside_products = order_ == IssueOrder::goes_on;
+    if (beside_products) {
+      const bool a_own = own_runs(a);
+      if (a_own != own_runs(b)) return !a_own;
+    }
+    const auto goes_on = [&](const SimulatedWarp& warp) {
+      return last_[warp.partition] == &warp && !(beside_products && warp.held_up);
+    };
+    if (goes_on(a) != goes_on(b)) return goes_on(a);
+    const std::uint64_t rank = cta_rank_[a.slot];
+    const std::uint64_t other = cta_rank_[b.slot];
+    return beside_products || rank == other ? a.issued < b.issued : rank < other;
+  }
+
+ private:
+  IssueOrder order_;
+  const std::vector<std::uint64_t>& cta_rank_;
+  std::array<const SimulatedWarp*, kPartitions> last_{};
 };
 
 }  // namespace fa_tune::emulator

@@ -10,7 +10,6 @@
 #include "engine/device/emulator/timing/shared_memory.hpp"
 #include "engine/device/emulator/timing/simulated_warp.hpp"
 #include "engine/device/emulator/timing/sm_synchronization.hpp"
-#include "engine/device/emulator/timing/warp_order.hpp"
 #include "engine/device/emulator/timing/warpgroup_products.hpp"
 
 namespace fa_tune::emulator {
@@ -102,8 +101,9 @@ class Simulation {
 
   SimulatedWarp* earliest() {
     SimulatedWarp* best = nullptr;
+    const auto own_runs = [&](const SimulatedWarp& of) { return products_.own_runs(of, of.next); };
     const auto before = [&](const SimulatedWarp& a, const SimulatedWarp& b) {
-      return a.next != b.next ? a.next < b.next : order_.before(a, b, products_);
+      return a.next != b.next ? a.next < b.next : order_.before(a, b, own_runs);
     };
     for (SimulatedWarp& warp : warps_)
       if (warp.next != kNever && (best == nullptr || before(warp, *best))) best = &warp;

@@ -3,6 +3,7 @@
 
     tools/bench/emulator/clock/fresh_table.py FOLDER OUT.json.gz    # FOLDER: with predicted_NAME.json
     tools/bench/emulator/clock/fresh_table.py OUT.json.gz           # the table again
+    tools/bench/emulator/clock/fresh_table.py summary OUT.json.gz... # a line for each seed and family
     tools/bench/emulator/clock/fresh_table.py BEFORE.json.gz AFTER.json.gz GENE    # how much faster the same kernels became, by a gene
 """
 import glob
@@ -96,7 +97,37 @@ def compare(before, after, gene):
         print(f"| {each['shape'].replace(',', ', ')} | {' | '.join(cells)} | {fastest[0]:.1f}, {fastest[1]:.1f} |")
 
 
+NEAR = 1.05  # the predicted best takes at most so many times as long as the measured one
+
+
+def summary_cell(sets, family):
+    """How many predicted bests are near the measured ones, of how many sets; Spearman, the lowest; the spread of errors."""
+    of_sets = [[row for row in each["rows"] if "predicted_us" in row] for name, each in sets.items() if name.split("_")[0] == family]
+    of_sets = [rows for rows in of_sets if rows]  # some files have what was timed alone
+    if not of_sets:
+        return ""
+    times = [([row["median_us"] for row in rows], [row["predicted_us"] for row in rows]) for rows in of_sets]
+    picks = [measured[predicted.index(min(predicted))] / min(measured) for measured, predicted in times]
+    lowest = min(spearman(measured, predicted) for measured, predicted in times)
+    spreads = [statistics.pstdev(math.log(p / m) for m, p in zip(measured, predicted)) for measured, predicted in times]
+    return (f"{sum(pick <= NEAR for pick in picks)} of {len(picks)}, {100 * (max(picks) - 1):.1f}% | {lowest:.3f} | "
+            f"{100 * statistics.median(spreads):.1f}%")
+
+
+def summary(paths):
+    print("| seed | mma: best within 5%, farthest | Spearman, lowest | spread | wgmma: best within 5%, farthest | Spearman, lowest | spread |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for path in paths:
+        sets = read(path)
+        cells = [summary_cell(sets, family) or " | | " for family in ("mma", "wgmma")]
+        if any(cell.strip(" |") for cell in cells):
+            print(f"| {next(iter(sets.values()))['seed']} | {cells[0]} | {cells[1]} |")
+
+
 def main():
+    if len(sys.argv) > 2 and sys.argv[1] == "summary":
+        summary(sys.argv[2:])
+        return
     if len(sys.argv) == 4:
         compare(read(sys.argv[1]), read(sys.argv[2]), sys.argv[3])
         return

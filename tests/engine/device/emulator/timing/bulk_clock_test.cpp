@@ -178,6 +178,11 @@ TEST_CASE("a wait for bulk groups leaves the later ones under way") {
   CHECK(both - first == doctest::Approx(8192 / 16.0).epsilon(0.05));
   const double read = one_thread(store + store + "cp.async.bulk.wait_group.read 0;");
   CHECK(read == both);
+  // A fence is past them when they are in L2, which their sources' having been read does not say.
+  const std::string stored = store + "cp.async.bulk.wait_group.read 0;";
+  const double fence = one_thread("membar.gl;") - one_thread("");
+  CHECK(one_thread(stored + "membar.gl;") - one_thread(stored) ==
+        doctest::Approx(fence + test::small_profile().l2_latency).epsilon(0.05));
 }
 
 TEST_CASE("bytes of a multicast come from L2 once") {

@@ -381,4 +381,16 @@ TEST_CASE("the SM that is done last is not always the one with most instructions
   CHECK(clocks(600) - clocks(300) > 300 * 4);
 }
 
+TEST_CASE("a GPU's clock falls with what its tensor cores do and what L2 gives, from a load on") {
+  emulator::DeviceProfile profile = test::small_profile();
+  CHECK(emulator::clock_loss(profile, 1, 100) == 0);
+  profile.clock_load_per_bulk_byte = 0.01;
+  profile.clock_load_free = 0.5;
+  profile.clock_loss_at_full_load = 0.2;
+  CHECK(emulator::clock_loss(profile, 0.4, 10) == doctest::Approx(0));
+  CHECK(emulator::clock_loss(profile, 0.6, 15) == doctest::Approx(0.05));
+  CHECK(emulator::clock_loss(profile, 0.5, 50) == doctest::Approx(0.2));
+  CHECK(emulator::clock_loss(profile, 1, 1000) == 0.5);
+}
+
 }  // namespace fa_tune::test

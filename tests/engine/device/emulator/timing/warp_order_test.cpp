@@ -1,5 +1,3 @@
-#include "engine/device/emulator/timing/warp_order.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/warpgroup_products.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
 
@@ -121,8 +120,9 @@ struct Ordered {
   }
   bool first_goes_first(double at) {
     warps[0].next = warps[4].next = at;
-    const bool first = order.before(warps[0], warps[4], products);
-    CHECK(order.before(warps[4], warps[0], products) != first);
+    const auto own_runs = [&](const SimulatedWarp& of) { return products.own_runs(of, at); };
+    const bool first = order.before(warps[0], warps[4], own_runs);
+    CHECK(order.before(warps[4], warps[0], own_runs) != first);
     return first;
   }
 
