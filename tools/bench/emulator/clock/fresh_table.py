@@ -4,6 +4,7 @@
     tools/bench/emulator/clock/fresh_table.py FOLDER OUT.json.gz    # FOLDER: with predicted_NAME.json
     tools/bench/emulator/clock/fresh_table.py OUT.json.gz           # the table again
     tools/bench/emulator/clock/fresh_table.py summary OUT.json.gz... # a line for each seed and family
+    tools/bench/emulator/clock/fresh_table.py chance OUT.json.gz...  # how likely a near predicted best is, by the errors' spread
     tools/bench/emulator/clock/fresh_table.py BEFORE.json.gz AFTER.json.gz GENE    # how much faster the same kernels became, by a gene
 """
 import glob
@@ -11,6 +12,7 @@ import gzip
 import json
 import math
 import os
+import random
 import statistics
 import sys
 
@@ -97,6 +99,7 @@ def compare(before, after, gene):
         print(f"| {each['shape'].replace(',', ', ')} | {' | '.join(cells)} | {fastest[0]:.1f}, {fastest[1]:.1f} |")
 
 
+TRIES = 300
 NEAR = 1.05  # the predicted best takes at most so many times as long as the measured one
 
 
@@ -124,9 +127,23 @@ def summary(paths):
             print(f"| {next(iter(sets.values()))['seed']} | {cells[0]} | {cells[1]} |")
 
 
+def chance(paths):
+    times = [[row["median_us"] for row in each["rows"]] for path in paths for name, each in read(path).items() if name.split("_")[0] in ("mma", "wgmma")]
+    draws = random.Random(1)
+    print(f"| independent errors of | predicted best within 5%, of {len(times)} sets | of all sets of 18 |")
+    print("| --- | --- | --- |")
+    for percent in (5, 4, 3, 2):
+        near = []
+        for measured in times:
+            picks = [min(measured, key=lambda us: us * math.exp(draws.gauss(0, percent / 100))) for _ in range(TRIES)]
+            near.append(sum(pick <= NEAR * min(measured) for pick in picks) / TRIES)
+        print(f"| {percent}% | {100 * statistics.mean(near):.0f}% | {100 * math.exp(18 * statistics.mean(map(math.log, near))):.0f}% |")
+
+
 def main():
-    if len(sys.argv) > 2 and sys.argv[1] == "summary":
-        summary(sys.argv[2:])
+    by_name = {"summary": summary, "chance": chance}
+    if len(sys.argv) > 2 and sys.argv[1] in by_name:
+        by_name[sys.argv[1]](sys.argv[2:])
         return
     if len(sys.argv) == 4:
         compare(read(sys.argv[1]), read(sys.argv[2]), sys.argv[3])
