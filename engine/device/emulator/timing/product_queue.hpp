@@ -145,10 +145,12 @@ class ProductQueue {
     put_off(0, delay.by);
     return delay;
   }
-  // Whose product runs.
-  std::optional<std::size_t> warpgroup_at(double at) {
-    const Product* const product = running(at);
-    return product == nullptr ? std::nullopt : std::optional(product->warpgroup);
+  // Whose product runs, or will by what is known now.
+  std::optional<std::size_t> warpgroup_at(double at) const {
+    const auto next =
+        std::ranges::find_if(products_, [&](const Product& each) { return each.end > at; });
+    if (next == products_.end() || next->begin > at) return std::nullopt;
+    return next->warpgroup;
   }
 
   // When another access to shared memory that is the next at `at` may begin.

@@ -45,8 +45,8 @@ class WarpgroupProducts {
   // Another instruction of the warp is issued at `at`, and may delay a product. Each partition begins its
   // part of a product by itself: the first stands for all.
   void delay(const SimulatedWarp& warp, const Cost& cost, double at);
-  // Whether the product that runs is one of the warp's own warpgroup. Asked in order of time.
-  bool own_runs(const SimulatedWarp& warp, double at) {
+  // Whether the product that runs then is one of the warp's own warpgroup.
+  bool own_runs(const SimulatedWarp& warp, double at) const {
     const auto runs = queue_.warpgroup_at(at);
     return runs && *runs == progress_[number(warp)].first;
   }

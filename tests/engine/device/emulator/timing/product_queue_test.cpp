@@ -160,6 +160,18 @@ TEST_CASE("product queue: others read shared memory when products leave it to th
   CHECK(!two.runs_at(2 * kClocks));
 }
 
+TEST_CASE("asking whose product runs later forgets none of those that run") {
+  ProductQueue asked;
+  ProductQueue plain;
+  for (ProductQueue* const queue : {&asked, &plain})
+    for (std::size_t i = 0; i < ProductQueue::kPlaces; ++i) add_for(*queue, kOne, product(), 0);
+  CHECK(asked.warpgroup_at(3.5 * kClocks) == kOne);
+  CHECK(!asked.warpgroup_at(100 * kClocks));
+  CHECK(asked.warpgroup_at(kClocks / 2) == kOne);
+  CHECK(asked.full_until(kOther, 0) == plain.full_until(kOther, 0));
+  CHECK(asked.slot_after(5) == plain.slot_after(5));
+}
+
 TEST_CASE("shared memory: a partition's accesses begin in order, when products let them") {
   const ProductQueue none;
   SharedMemory alone;
