@@ -97,16 +97,14 @@ std::optional<double> WarpgroupProducts::done(const Progress& own, int depth) co
 
 void WarpgroupProducts::delay(const SimulatedWarp& warp, const Cost& cost, double at) {
   if (warp.partition != 0 || !ProductQueue::competes(cost)) return;
-  const std::size_t own = progress_[number(warp)].first;
-  const auto [after, by] =
-      queue_.warpgroup_at(at) == own ? queue_.delay_own(cost, at) : queue_.delay(at);
+  const auto [after, by] = own_runs(warp, at) ? queue_.delay_own(cost, at) : queue_.delay(at);
   if (by == 0) return;
   for (Warpgroup& group : groups_)
     for (std::size_t i = group.ends.size(); i > 0 && group.ends[i - 1] > after; --i)
       group.ends[i - 1] += by;
 }
 
-double WarpgroupProducts::holds_unit(const SimulatedWarp& warp, const Cost& cost, double at) {
+double WarpgroupProducts::holds_unit(const SimulatedWarp& warp, const Cost& cost, double at) const {
   if (cost.unit != Unit::special) return cost.holds_unit();
   const auto runs = queue_.warpgroup_at(at);
   const bool of_another = runs && *runs != progress_[number(warp)].first;

@@ -56,7 +56,7 @@ class WarpgroupProducts {
     return ProductQueue::in_slots(cost) ? queue_.slot_after(at) : std::nullopt;
   }
   // Clocks that an instruction of the warp that is issued at `at` holds its unit.
-  double holds_unit(const SimulatedWarp& warp, const Cost& cost, double at);
+  double holds_unit(const SimulatedWarp& warp, const Cost& cost, double at) const;
 
  private:
   struct Progress {

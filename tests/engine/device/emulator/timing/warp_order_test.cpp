@@ -110,6 +110,12 @@ struct Ordered {
       products.begin(warps[i], warps[i / 4 * 4]);
     }
   }
+  // The partition issued for the first warpgroup's last; the other's has waited longer.
+  void first_was_last() {
+    warps[0].issued = 20;
+    warps[4].issued = 10;
+    order.issued(warps[0]);
+  }
   // The first warpgroup's product runs from then on.
   void run_product(double issued) {
     Cost product;
@@ -146,9 +152,7 @@ TEST_CASE("in turn: who has waited longest goes first, whoever was last") {
 
 TEST_CASE("goes on: whom the partition issued for last goes on, unless it was held up") {
   Ordered of(IssueOrder::goes_on);
-  of.warps[0].issued = 20;
-  of.warps[4].issued = 10;
-  of.order.issued(of.warps[0]);
+  of.first_was_last();
   CHECK(of.first_goes_first(30));
   of.warps[0].held_up = true;
   CHECK(!of.first_goes_first(30));
@@ -156,9 +160,7 @@ TEST_CASE("goes on: whom the partition issued for last goes on, unless it was he
 
 TEST_CASE("goes on: beside a product those of other warpgroups go first") {
   Ordered of(IssueOrder::goes_on);
-  of.warps[0].issued = 20;
-  of.warps[4].issued = 10;
-  of.order.issued(of.warps[0]);
+  of.first_was_last();
   of.run_product(20);
   const double running = 20 + ProductQueue::kStartClocks + 1;
   CHECK(!of.first_goes_first(running));
