@@ -79,7 +79,7 @@ constexpr Rate kRates[] = {
 };
 
 void check_known_keys(const YamlNode& root) {
-  std::vector<std::string> known = {"name", "title", "arch", "l2_bytes"};
+  std::vector<std::string> known = {"name", "title", "arch", "l2_bytes", "residuals"};
   for (const Limit& limit : kLimits) known.emplace_back(limit.key);
   for (const Rate& rate : kRates) known.emplace_back(rate.key);
   for (const YamlEntry& entry : root.entries("a device profile")) {
@@ -141,6 +141,13 @@ DeviceProfile read_profile(const std::filesystem::path& file) {
   for (const Rate& rate : kRates) {
     if (rate.required || root.find(rate.key) != nullptr)
       read_rate(root.at(rate.key), rate, profile);
+  }
+  if (const YamlNode* residuals = root.find("residuals")) {
+    const std::string name = residuals->text("residuals");
+    // A profile may be a stranger's.
+    if (name.empty() || name.find('/') != std::string::npos || !name.ends_with(".json"))
+      residuals->expected("residuals", "the name of a .json file that lies beside the profile");
+    profile.residuals_file = file.parent_path() / name;
   }
   return profile;
 }

@@ -14,6 +14,9 @@ namespace fa_tune::device {
 // figure has its source.
 struct DeviceProfile : emulator::DeviceProfile {
   std::string given;  // what load_profile found it by
+  // Of DeviceProfile::residuals, which are not read before an emulator is opened (residual_file.hpp).
+  // Empty where there are none.
+  std::filesystem::path residuals_file;
 
   // The limits (not the rates) by the names an expression uses after "device.".
   Constants facts() const;

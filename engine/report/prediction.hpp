@@ -10,7 +10,7 @@
 #include "db/store.hpp"
 
 // How far a predicted time may be off, as the emulator has told it with each (what it says is in
-// engine/device/emulator/timing/timing_model.hpp). Nothing of measured times, nor of those that an
+// engine/device/emulator/prediction/prediction.hpp). Nothing of measured times, nor of those that an
 // older fa-tune has predicted.
 
 namespace fa_tune::report {

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"

@@ -13,13 +13,14 @@
 
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
+#include "engine/device/emulator/prediction/not_modelled.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
-#include "engine/device/emulator/timing/not_modelled.hpp"
-#include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/local/emulator_buffers.hpp"
 #include "engine/device/local/emulator_terms.hpp"
 #include "engine/device/local/step_times.hpp"
+#include "engine/device/residual_file.hpp"
 #include "engine/util/error.hpp"
 
 namespace fa_tune::device {
@@ -56,6 +57,8 @@ class EmulatorDevice final : public Device {
       : profile_(profile), allowance_(instructions) {
     threads_ =
         threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (!profile_.residuals && !profile_.residuals_file.empty())
+      profile_.residuals = load_residuals(profile_.residuals_file);
     info_.id = "emulator:" + profile.name;
     info_.name = std::string(kEmulated) + profile.title;
     info_.arch = profile.arch;

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/timing/recorded_errors.hpp"
+#include "engine/device/emulator/prediction/recorded_errors.hpp"
 
 namespace fa_tune::device {
 namespace {
@@ -83,13 +83,14 @@ std::string detail_of_steps(const std::vector<StepTime>& steps) {
     return Json::parse(step.detail_json).contains("occupancy") ? step.us : -1;
   });
   const Json most = Json::parse(longest->detail_json);
-  double us = 0, launch_us = 0, share = 1, apart = 1;
+  double us = 0, simulated_us = 0, launch_us = 0, share = 1, apart = 1;
   Json units = Json::object(), waits = Json::object(), counters = Json::object();
   std::vector<Json> conflicts;
   Json list = Json::array();
   for (const StepTime& step : steps) {
     const Json detail = Json::parse(step.detail_json);
     us += step.us;
+    simulated_us += detail.value("simulated_us", step.us);
     launch_us += detail.at("launch_us").get<double>();
     share = std::min(share, detail.value("simulated_share", 1.0));
     if (const auto interval = detail.find("interval"); interval != detail.end())
@@ -112,6 +113,7 @@ std::string detail_of_steps(const std::vector<StepTime>& steps) {
   interval.erase("constants_us");
   const Json detail = {
       {"us", rounded(us)},
+      {"simulated_us", rounded(simulated_us)},
       {"bound_by", most.at("bound_by").get<std::string>() + " in " + longest->name},
       {"launch_us", rounded(launch_us)},
       {"occupancy", most.value("occupancy", Json::object())},

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/profile.hpp"
 
 // The time of several steps, from those of each. On a GPU one begins when the one before is over,

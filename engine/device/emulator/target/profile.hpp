@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace fa_tune::emulator {
 // the partition it starts in.
 inline constexpr int kPartitions = 4;
 inline constexpr int kSectorBytes = 32;  // what memory moves
+
+struct ResidualModel;
 
 // What is known of one model of GPU: the limits a kernel must fit and the rates it could reach.
 struct DeviceProfile {
@@ -85,6 +88,9 @@ struct DeviceProfile {
     double fast = 0;
   };
   std::vector<Range> ranges;
+
+  // What the model is off by for kernels like some that such a GPU has timed; null where none were.
+  std::shared_ptr<const ResidualModel> residuals;
 
   // All constants at one end of their ranges. They are not all off in one direction, so these two
   // enclose more than one would bet on.

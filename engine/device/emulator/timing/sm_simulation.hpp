@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <numeric>
@@ -75,10 +76,13 @@ struct SmTime {
   double issues = 0;                       // slots
   double l2_busy = 0;                      // clocks in which sectors came or went
   std::array<double, kWaitCount> waits{};  // clocks, summed over warps
+  // `in_turn` over `goes_on`, where both were simulated: how much the order tells.
+  double order_ratio = 1;
 };
 
-// In between, in everything.
+// In between, in everything: of a simulation `in_turn` and one that `goes_on`.
 inline SmTime mean_of(SmTime a, const SmTime& b) {
+  a.order_ratio = (a.clocks + a.end_clocks) / std::max(b.clocks + b.end_clocks, 1.0);
   const auto mean = [](double& to, double other) { to = std::midpoint(to, other); };
   mean(a.clocks, b.clocks);
   mean(a.end_clocks, b.end_clocks);

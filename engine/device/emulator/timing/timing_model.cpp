@@ -19,8 +19,7 @@
 //    there.
 // 5. The launch is added: an empty kernel's time, and what clusters take to start. Its end comes when
 //    all can see what it has stored.
-// How far off that may be is said by prediction_interval.cpp, and what it does not cover by
-// not_modelled.cpp.
+// What is made of it, how far off it may be and what it does not cover stand in ../prediction.
 //
 // Rates and latencies are the profile's, most of them from microbenchmarks. The constants below and
 // those in other files here were set by hand on variants measured on an H100 and an H200: never on
@@ -35,9 +34,6 @@
 #include <cmath>
 #include <numeric>
 
-#include <nlohmann/json.hpp>
-
-#include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/timing/atomic_contention.hpp"
 #include "engine/device/emulator/timing/chip_traffic.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
@@ -48,8 +44,6 @@ namespace fa_tune::emulator {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // A grid of clusters of two CTAs starts later than one without: on an H200 0.04 us for 66 CTAs, 0.11
 // for 132 (microbench_h200_fixed.json, "launch_us").
 constexpr double kClusterLaunchUs = 0.055;
@@ -57,14 +51,11 @@ constexpr double kClusterLaunchUs = 0.055;
 constexpr int kPoolRounds = 4;
 // A unit that works for this share of the time is said to bound it.
 constexpr double kBusy = 0.6;
-constexpr std::size_t kLinesShown = 10;
 // Loads that cost more than that have not been seen: an H200 has lost 13% at most.
 constexpr double kMostClockLoss = 0.5;
 // From this share of known machine code on a kernel is taken to be known.
 constexpr double kMostlyMachine = 0.9;
 
-// Three decimals of a microsecond are a nanosecond: more would feign a precision that no model has.
-double rounded(double value) { return std::round(value * 1000) / 1000; }
 double share_of(double part, double whole) { return std::min(part / std::max(whole, 1.0), 1.0); }
 
 // An SM whose data DRAM has, and the rate that it is left with. SMs wait at different times, and what
@@ -83,52 +74,9 @@ SmTime simulate_among_others(const MachineCode& code, const Record& record,
   return sm;
 }
 
-struct Part {
-  std::string name;
-  double us = 0;
-};
-
-Json parts_json(const std::vector<Part>& parts) {
-  Json object = Json::object();
-  for (const Part& part : parts) object[part.name] = rounded(part.us);
-  return object;
-}
-
 const Part& longest(const std::vector<Part>& parts) {
   return *std::max_element(parts.begin(), parts.end(),
                            [](const Part& a, const Part& b) { return a.us < b.us; });
-}
-
-Json counters_json(const Counters& counters) {
-  Json object = Json::object();
-  for (const auto& [name, value] : named_counters(counters)) object[name] = value;
-  return object;
-}
-
-// The instructions that cost the most wavefronts beyond what they need.
-Json lines_json(const Program& program, const Record& record, double to_grid) {
-  const auto& ops = record.ops();
-  const auto excess = [&](std::size_t i) {
-    return ops[i].shared_wavefronts - ops[i].shared_wavefronts_ideal;
-  };
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (excess(i) > 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return excess(a) > excess(b); });
-  if (order.size() > kLinesShown) order.resize(kLinesShown);
-  const auto grid = [&](std::uint64_t count) { return std::llround(real(count) * to_grid); };
-  Json lines = Json::array();
-  for (const std::size_t i : order) {
-    lines.push_back({{"ptx_line", program.ops[i].line},
-                     {"source", program.sources.of(i)},
-                     {"instruction", program.names[program.ops[i].name]},
-                     {"executions", grid(ops[i].executions)},
-                     {"wavefronts", grid(ops[i].shared_wavefronts)},
-                     {"excess", grid(excess(i))}});
-  }
-  return lines;
 }
 
 }  // namespace
@@ -142,9 +90,9 @@ double clock_loss(const DeviceProfile& profile, double tensor_share, double bulk
   return std::min(loss, kMostClockLoss);
 }
 
-Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
-                        const LaunchConfig& launch, const Program& program, const Record& record,
-                        double reachable_bytes) {
+SimulatedLaunch simulate_launch(const DeviceProfile& profile, const KernelResources& resources,
+                                const LaunchConfig& launch, const Program& program,
+                                const Record& record, double reachable_bytes) {
   const Occupancy held = occupancy(profile, resources, launch);
   const double blocks = std::max(real(launch.grid.count()), 1.0);
   const double busy_sms = std::min<double>(blocks, std::max(profile.sms, 1));
@@ -222,45 +170,41 @@ Prediction predict_time(const DeviceProfile& profile, const KernelResources& res
   waits[static_cast<std::size_t>(Wait::global)].us +=
       std::max(atomics - std::max(sm_us, moved_us), 0.0) / std::max(rounds, 1.0);
 
-  Prediction prediction;
   const double at_full_clock_us = std::max(sm_us, memory_us);
   const double tensor_flop = real(grid.tensor_flop) / std::max(profile.sms, 1);
   const double could =
       std::max(profile.wgmma_f16_flop_per_clock_sm, profile.tensor_f16_flop_per_clock_sm) *
       at_full_clock_us * profile.clock_mhz;
-  const double bulk_bytes = real(grid.bulk_bytes) / std::max(profile.sms, 1);
-  const double loss = clock_loss(profile, share_of(tensor_flop, could),
-                                 bulk_bytes / std::max(at_full_clock_us * profile.clock_mhz, 1.0));
-  const double running_us = std::max(sm_us / (1 - loss), memory_us);
-  const double launch_us = profile.launch_us + (launch.cluster.count() > 1 ? kClusterLaunchUs : 0);
-  prediction.us = launch_us + running_us;
-  if (running_us < launch_us) {
-    prediction.bound_by = "launch";
+  SimulatedLaunch simulated;
+  simulated.bulk_bytes_per_clock = real(grid.bulk_bytes) / std::max(profile.sms, 1) /
+                                   std::max(at_full_clock_us * profile.clock_mhz, 1.0);
+  simulated.clock_loss =
+      clock_loss(profile, share_of(tensor_flop, could), simulated.bulk_bytes_per_clock);
+  const double running_us = std::max(sm_us / (1 - simulated.clock_loss), memory_us);
+  simulated.launch_us = profile.launch_us + (launch.cluster.count() > 1 ? kClusterLaunchUs : 0);
+  simulated.us = simulated.launch_us + running_us;
+  if (running_us < simulated.launch_us) {
+    simulated.bound_by = "launch";
   } else if (longest(units).us >= kBusy * running_us) {
-    prediction.bound_by = longest(units).name;
+    simulated.bound_by = longest(units).name;
   } else {
-    prediction.bound_by = "waits for " + longest(waits).name;
+    simulated.bound_by = "waits for " + longest(waits).name;
   }
-  const Json detail = {
-      {"us", rounded(prediction.us)},
-      {"bound_by", prediction.bound_by},
-      {"launch_us", rounded(launch_us)},
-      {"occupancy",
-       {{"blocks_per_sm", held.blocks_per_sm},
-        {"warps_per_sm", held.warps_per_sm},
-        {"limited_by", held.limited_by},
-        {"blocks_on_busiest_sm", (launch.grid.count() + work.sms - 1) / work.sms}}},
-      {"units_us", parts_json(units)},
-      {"atomics_us", rounded(atomics)},
-      {"waits_of_a_warp_us", parts_json(waits)},
-      {"simulated_share", rounded(std::min(sm.share, 1.0))},
-      {"machine_code_share", rounded(code.machine_share)},
-      {"machine_code_unmatched", code.unmatched},
-      {"counters", counters_json(grid)},
-      {"conflicts", lines_json(program, record, to_grid)},
-  };
-  prediction.detail_json = detail.dump();
-  return prediction;
+  simulated.memory_us = memory_us;
+  simulated.end_us = sm.end_clocks * us_per_clock;
+  simulated.held = held;
+  simulated.blocks_on_busiest_sm = (launch.grid.count() + work.sms - 1) / work.sms;
+  simulated.rounds = rounds;
+  simulated.units = std::move(units);
+  simulated.waits = std::move(waits);
+  simulated.order_ratio = sm.order_ratio;
+  simulated.atomics_us = atomics;
+  simulated.counters = grid;
+  simulated.to_grid = to_grid;
+  simulated.simulated_share = std::min(sm.share, 1.0);
+  simulated.machine_share = code.machine_share;
+  simulated.unmatched = code.unmatched;
+  return simulated;
 }
 
 }  // namespace fa_tune::emulator

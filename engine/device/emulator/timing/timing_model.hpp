@@ -1,42 +1,47 @@
 #pragma once
 
-#include <limits>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/device/emulator/ir/program.hpp"
 #include "engine/device/emulator/target/launch.hpp"
+#include "engine/device/emulator/target/occupancy.hpp"
 #include "engine/device/emulator/target/profile.hpp"
+#include "engine/device/emulator/trace/counters.hpp"
 #include "engine/device/emulator/trace/record.hpp"
 
 namespace fa_tune::emulator {
 
-// The ends of a 90% interval, boundless where nothing is known.
-struct Interval90 {
-  double low_us = -std::numeric_limits<double>::infinity();
-  double high_us = std::numeric_limits<double>::infinity();
-};
-
-struct Prediction {
+struct Part {
+  std::string name;
   double us = 0;
-  Interval90 interval;
-  // What takes most of the time: a unit that is busy for most of it ("tensor", "shared memory",
-  // "issue", "l2", "dram", ...), "launch", or "waits for ..." where nothing is.
-  std::string bound_by;
-  // A JSON object: occupancy, how long each unit works, what a warp waits for, the counters of the
-  // whole grid, the source lines with the most bank conflicts. counters_report (trace/counters.hpp)
-  // makes a text of it.
-  // "interval": {"low_us", "high_us", "rests_on" (a sentence), "constants_us" (with all constants of
-  // the profile fast, and slow), "kind" (of kernel), "error" (the middle 90% of measured over
-  // predicted for that kind), "apart" (the ratio of two predictions from which on the faster kernel
-  // was the faster one in 90% of recorded pairs)}; null for what is not known.
-  std::string detail_json;
 };
 
-// A time from CTAs that ran, with its interval (prediction_interval.cpp). `record` may hold a sample
-// of the grid's CTAs; `reachable_bytes`: of the global memory that the launch was given.
-Prediction predict(const DeviceProfile& profile, const KernelResources& resources,
-                   const LaunchConfig& launch, const Program& program, const Record& record,
-                   double reachable_bytes);
+// What the model says of a launch.
+struct SimulatedLaunch {
+  double us = 0;          // all of it
+  double launch_us = 0;   // of that, before the first block begins
+  double memory_us = 0;   // L2, DRAM or atomics alone would take, less than which the rest does not
+  double end_us = 0;      // from the last warp's end until what has been stored is seen
+  double clock_loss = 0;  // a part of the clock (clock_loss())
+  // A unit that is busy for most of the time ("tensor", "shared memory", "issue", "l2", "dram", ...),
+  // "launch", or "waits for ..." where nothing is.
+  std::string bound_by;
+  Occupancy held;
+  std::uint64_t blocks_on_busiest_sm = 0;
+  double rounds = 0;                // blocks a place for one, in the mean
+  std::vector<Part> units;          // how long each works, with "issue", "l2" and "dram"
+  std::vector<Part> waits;          // of a warp
+  double bulk_bytes_per_clock = 0;  // that bulk copies bring an SM
+  double order_ratio = 1;           // SmTime::order_ratio
+  double atomics_us = 0;
+  Counters counters;   // of the whole grid
+  double to_grid = 1;  // blocks of the grid, by those that were recorded
+  double simulated_share = 1;
+  double machine_share = 0;  // of the code, MachineCode::machine_share
+  std::string unmatched;
+};
 
 // What the simulated SM does not see takes this much of its time. Set on the train variants.
 inline constexpr double kModelBias = 1.04;
@@ -45,14 +50,10 @@ inline constexpr double kModelBias = 1.04;
 // wgmma's rate; `bulk_bytes`: that bulk copies bring each SM in a clock.
 double clock_loss(const DeviceProfile& profile, double tensor_share, double bulk_bytes);
 
-// The time alone, by the model that timing_model.cpp describes.
-Prediction predict_time(const DeviceProfile& profile, const KernelResources& resources,
-                        const LaunchConfig& launch, const Program& program, const Record& record,
-                        double reachable_bytes);
-
-struct RecordedErrors;
-// Around a time, from those with the profile's constants at either end and the errors of its kind.
-Interval90 interval_around(double us, double fastest_us, double slowest_us,
-                           const RecordedErrors& errors);
+// By the model that timing_model.cpp describes, from CTAs that ran. `record` may hold a sample of the
+// grid's CTAs; `reachable_bytes`: of the global memory that the launch was given.
+SimulatedLaunch simulate_launch(const DeviceProfile& profile, const KernelResources& resources,
+                                const LaunchConfig& launch, const Program& program,
+                                const Record& record, double reachable_bytes);
 
 }  // namespace fa_tune::emulator

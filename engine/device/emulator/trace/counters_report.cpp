@@ -85,6 +85,13 @@ std::string interval_text(const Json& detail) {
          broken(words);
 }
 
+// What kernels alike took, where that is known: "simulated 10.4 us; kernels like it took 1.07 times ...".
+std::string correction_text(double us, double simulated_us) {
+  if (us == simulated_us) return {};
+  return fmt::format("simulated {:.3f} us: kernels like it took {:.2f} times as long as that\n",
+                     simulated_us, ratio(us, simulated_us));
+}
+
 // The end of a long name says more than its beginning.
 std::string shortened(const std::string& text) {
   return text.size() <= kSourceWidth ? text : ".." + text.substr(text.size() - kSourceWidth + 2);
@@ -114,6 +121,7 @@ std::string counters_report(const std::string& detail_json) {
   const Json detail = Json::parse(detail_json, nullptr, false);
   if (!detail.is_object()) return {};
   const double us = number(detail, "us");
+  const double simulated_us = detail.value("simulated_us", us);
   const Json held = detail.value("occupancy", Json::object());
   std::string text =
       fmt::format("bound by: {}\n", detail.value("bound_by", "unknown")) +
@@ -121,11 +129,12 @@ std::string counters_report(const std::string& detail_json) {
           "occupancy: {} blocks, {} warps an SM, limited by {}; {} blocks on the busiest SM\n",
           held.value("blocks_per_sm", 0), held.value("warps_per_sm", 0),
           held.value("limited_by", ""), held.value("blocks_on_busiest_sm", 0)) +
-      interval_text(detail) + fmt::format("predicted {:.3f} us; at work in it:\n", us);
-  add_share(text, "launch", number(detail, "launch_us"), us);
-  add_shares(text, detail.value("units_us", Json::object()), us);
+      interval_text(detail) + correction_text(us, simulated_us) +
+      fmt::format("predicted {:.3f} us; at work in it:\n", us);
+  add_share(text, "launch", number(detail, "launch_us"), simulated_us);
+  add_shares(text, detail.value("units_us", Json::object()), simulated_us);
   text += "what an average warp waits for:\n";
-  add_shares(text, detail.value("waits_of_a_warp_us", Json::object()), us);
+  add_shares(text, detail.value("waits_of_a_warp_us", Json::object()), simulated_us);
   const Json counters = detail.value("counters", Json::object());
   add_counters(text, counters);
   add_conflicts(text, detail, counters);

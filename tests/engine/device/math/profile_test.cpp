@@ -142,6 +142,10 @@ TEST_CASE("slips in a profile are answered with their place") {
   CHECK(has(message_with("sms: 132", "sms: 0"), "sms: expected an integer from 1"));
   CHECK(has(message_with("launch_us: 0.9", "launch_us: -1"), "expected a number above zero"));
   CHECK(has(message_with("arch: sm_90", "arch: hopper"), "such as sm_89"));
+  // What lies elsewhere a profile, which may be a stranger's, cannot name.
+  for (const char* name : {"../secret.json", "/etc/passwd", "residuals.yaml", "''"})
+    CHECK(has(message_with("sms: 132", fmt::format("sms: 132\nresiduals: {}", name)),
+              "residuals: expected the name of a .json file that lies beside the profile"));
   CHECK(has(message_with("sms: 132", "sms: 132\nsms: 133"),
             fmt::format(":{}:", line_of("sms: 132") + 1)));
 }

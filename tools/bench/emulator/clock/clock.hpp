@@ -105,7 +105,7 @@ Json score_variants(const Json& predicted);
 std::string describe_score(const Json& score);
 
 // From files of predict_variants: for each kind of kernel the errors that predictions are shown
-// with (engine/device/emulator/timing/recorded_errors.hpp), and how well these hold for kernels of
+// with (engine/device/emulator/prediction/recorded_errors.hpp), and how well these hold for kernels of
 // a shape, or with a gene's value, that they were computed without.
 // `held_out`: files of kernels that it is computed without, to see how many of them lie inside.
 Json interval_table(const std::vector<std::string>& files,

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/device/emulator/timing/recorded_errors.hpp"
+#include "engine/device/emulator/prediction/recorded_errors.hpp"
 #include "engine/util/error.hpp"
 #include "engine/util/file.hpp"
 #include "tools/bench/emulator/clock/clock.hpp"

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/profile.hpp"
 #include "tests/engine/device/emulator/support.hpp"
@@ -109,7 +110,7 @@ TEST_CASE("a kernel that adds to one word takes as long as L2 does, and its warp
   };
   emulator::DeviceProfile profile = test::small_profile();
   const auto predicted = [&](const CountedRun& ran) {
-    return predict_time(profile, {}, ran.launch, ran.program, ran.record, 1 << 20);
+    return simulate_launch(profile, {}, ran.launch, ran.program, ran.record, 1 << 20);
   };
   const CountedRun global = run("red.global.add.u32 [%rd1], %r1;\n");
   const CountedRun shared = run("red.shared.add.u32 [s], %r1;\n");
@@ -117,7 +118,7 @@ TEST_CASE("a kernel that adds to one word takes as long as L2 does, and its warp
   profile.l2_slices = 48;
   profile.l2_atomic_ns = 1;
   const double operations = 50.0 * 128 * kBlocks;
-  const Prediction waits = predicted(global);
+  const SimulatedLaunch waits = predicted(global);
   CHECK(waits.us == doctest::Approx(profile.launch_us + operations / 1e3).epsilon(0.01));
   CHECK(waits.us > 2 * before_us);
   CHECK(waits.bound_by == "waits for global memory");

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/timing/product_queue.hpp"
 #include "engine/device/emulator/timing/simulated_phases.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"

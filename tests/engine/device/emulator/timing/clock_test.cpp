@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
 #include "engine/device/emulator/timing/timing_model.hpp"
 #include "engine/device/emulator/trace/counters.hpp"

@@ -11,7 +11,7 @@
 
 #include "engine/device/emulator/decode/loader.hpp"
 #include "engine/device/emulator/exec/grid.hpp"
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 
 namespace fa_tune::test {

@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/timing/l1_cache.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
-#include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
 

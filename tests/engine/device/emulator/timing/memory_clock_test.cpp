@@ -7,6 +7,7 @@
 
 #include "engine/device/emulator/timing/op_traffic.hpp"
 #include "engine/device/emulator/timing/sm_simulation.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
 

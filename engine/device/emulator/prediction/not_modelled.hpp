@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
 
 namespace fa_tune::emulator {
 

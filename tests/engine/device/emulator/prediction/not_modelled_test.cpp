@@ -1,4 +1,4 @@
-#include "engine/device/emulator/timing/not_modelled.hpp"
+#include "engine/device/emulator/prediction/not_modelled.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/timing/recorded_errors.hpp"
+#include "engine/device/emulator/prediction/recorded_errors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ constexpr std::size_t kFewest = 3;
 
 constexpr const char* kProfile = "h100";
 constexpr std::array<RecordedErrors, kKernelKinds> kRecorded = {{
-#include "engine/device/emulator/timing/recorded_errors.inc"
+#include "engine/device/emulator/prediction/recorded_errors.inc"
 }};
 
 // The p quantile of a further value, between order statistics; 1/(n+1) <= p <= n/(n+1).

@@ -1,4 +1,4 @@
-#include "engine/device/emulator/timing/recorded_errors.hpp"
+#include "engine/device/emulator/prediction/recorded_errors.hpp"
 
 #include <algorithm>
 #include <cmath>

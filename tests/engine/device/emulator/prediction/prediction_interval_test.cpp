@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/timing/recorded_errors.hpp"
-#include "engine/device/emulator/timing/timing_model.hpp"
+#include "engine/device/emulator/prediction/prediction.hpp"
+#include "engine/device/emulator/prediction/recorded_errors.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 #include "tests/engine/device/emulator/support.hpp"
 #include "tests/engine/device/emulator/timing/counted_run.hpp"
