@@ -57,6 +57,7 @@ emulator::ResidualModel read_residuals(const Json& json) {
   }
   model.width = positive(json, "width");
   model.limit = positive(json, "limit");
+  model.least_likeness = positive(json, "least likeness");
   read_features(json.at("features"), model);
   const double step = positive(json, "step");
   for (const auto& [set, rows] : json.at("sets").items()) {

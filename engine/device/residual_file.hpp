@@ -13,6 +13,7 @@ namespace fa_tune::device {
 //   "features"  [["busy tensor", mean, deviation], ...], those of kernel_features.hpp in their order
 //   "width"     of the Gaussian, in deviations
 //   "limit"     of a feature, in deviations from its mean
+//   "least likeness"  of a kernel to one of these (ResidualModel::Told), or nothing is said of it
 //   "step"      what 1 stands for in a kernel's features, in deviations
 //   "sets"      {"20261217 wgmma_2k_d128": [[ns, error, weight, feature, ...], ...], ...}: kernels, in
 //               integers: simulated times, log(measured / simulated) and weights in 1/100,000

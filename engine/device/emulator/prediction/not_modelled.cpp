@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/emulator/timing/pseudo_sass.hpp"
+#include "engine/device/emulator/timing/timing_model.hpp"
 
 namespace fa_tune::emulator {
 namespace {

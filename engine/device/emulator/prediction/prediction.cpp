@@ -42,9 +42,8 @@ std::string rests_on(const DeviceProfile& profile, KernelKind kind) {
     return fmt::format("no interval: too few kernels of its kind ({}) were timed on a GPU",
                        name_of(kind));
   }
-  const std::string text =
-      "90% interval: on an H100 " +
-      took(name_of(kind), errors.kernels, errors.shapes, errors.low, errors.high);
+  std::string text = "90% interval: on an H100 " +
+                     took(name_of(kind), errors.kernels, errors.shapes, errors.low, errors.high);
   if (profile.name == recorded_profile()) return text;
   return text + (profile.ranges.empty()
                      ? "; how far off the profile's constants are is not in it"
@@ -82,20 +81,23 @@ Prediction predict(const DeviceProfile& profile, const KernelResources& resource
   const SimulatedLaunch simulated = with(profile);
   const KernelKind kind = kind_of(program);
   const std::vector<double> features = kernel_features(simulated, resources);
+  const ResidualModel* residuals = features.empty() ? nullptr : profile.residuals.get();
   const ResidualModel::Kind* timed =
-      profile.residuals && !features.empty() ? profile.residuals->kind(name_of(kind)) : nullptr;
+      residuals != nullptr ? residuals->kind(name_of(kind)) : nullptr;
+  const ResidualModel::Told told =
+      timed != nullptr ? residuals->at(features) : ResidualModel::Told{};
   Prediction prediction;
   prediction.bound_by = simulated.bound_by;
   Json interval;
   RecordedErrors errors;
-  if (timed != nullptr) {
-    // Such GPUs have timed kernels of this kind: what their constants are off by is in the errors.
+  if (timed != nullptr && told.likeness >= residuals->least_likeness) {
+    // Such GPUs have timed kernels like this: what their constants are off by is in the errors.
     errors = {timed->kernels, timed->shapes, timed->low, timed->high, timed->apart};
-    prediction.us = simulated.us * std::exp(profile.residuals->at(features));
+    prediction.us = simulated.us * std::exp(told.error);
     prediction.interval = interval_around(prediction.us, prediction.us, prediction.us, errors);
     interval["rests_on"] =
         fmt::format("90% interval: on an {} {}, each from kernels of other draws at other shapes",
-                    profile.residuals->gpu,
+                    residuals->gpu,
                     took(name_of(kind), errors.kernels, errors.shapes, errors.low, errors.high));
   } else {
     errors = recorded_errors(kind);

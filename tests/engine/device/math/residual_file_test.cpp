@@ -41,6 +41,7 @@ Json small_file() {
       {"features", Json::array()},
       {"width", 4},
       {"limit", 3},
+      {"least likeness", 0.5},
       {"step", 0.025}};
   Json row = {12'000, 20'000, 20'000};
   for (const std::string_view name : emulator::kernel_feature_names()) {
@@ -64,7 +65,9 @@ TEST_CASE("kernels that a GPU has timed are read with what they were off by") {
   CHECK(model->kind("mma.sync") == nullptr);
   // 40 steps of a 40th deviation of 2 above the mean of 1.
   const std::vector<double> there(emulator::kernel_feature_names().size(), 3.0);
-  CHECK(model->at(there) == doctest::Approx(0.2));
+  CHECK(model->at(there).error == doctest::Approx(0.2));
+  CHECK(model->at(there).likeness == doctest::Approx(1));
+  CHECK(model->least_likeness == 0.5);
 }
 
 TEST_CASE("the H200's profile has a model that tells what its kernels are off by") {
@@ -88,7 +91,7 @@ TEST_CASE("the H200's profile has a model that tells what its kernels are off by
                            model->scales[i].deviation * step * row[3 + i].get<double>());
       const double error = row[1].get<double>() * 1e-5;
       without += error * error;
-      with += std::pow(error - model->at(features), 2);
+      with += std::pow(error - model->at(features).error, 2);
     }
   }
   CHECK(with < without / 3);

@@ -53,14 +53,15 @@ nlohmann::json detail_in(const Prediction& prediction) {
 
 TEST_CASE("what a kernel is off by is that of kernels alike, and nothing far from them") {
   const ResidualModel model = two_kernels();
+  const auto error = [&](double a, double b) { return model.at(std::vector{a, b}).error; };
   const auto beside = [](double squared) { return std::exp(-squared / (2 * 1.5 * 1.5)); };
-  CHECK(model.at(std::vector<double>{10, 0}) == doctest::Approx(0.2 - 0.1 * beside(18)));
+  CHECK(error(10, 0) == doctest::Approx(0.2 - 0.1 * beside(18)));
   // 1 deviation away.
-  CHECK(model.at(std::vector<double>{12, 0}) ==
-        doctest::Approx(0.2 * beside(1) - 0.1 * beside(4 + 9)));
+  CHECK(error(12, 0) == doctest::Approx(0.2 * beside(1) - 0.1 * beside(4 + 9)));
+  CHECK(model.at(std::vector{12.0, 0.0}).likeness == doctest::Approx(beside(1)));
   // No farther than 3 deviations.
-  CHECK(model.at(std::vector<double>{1e9, 1e9}) == model.at(std::vector<double>{16, 3}));
-  CHECK(std::abs(model.at(std::vector<double>{-1e9, 0})) < 0.05);
+  CHECK(error(1e9, 1e9) == error(16, 3));
+  CHECK(std::abs(error(-1e9, 0)) < 0.05);
 }
 
 TEST_CASE("features are what a launch does with its time, of what it executes, in their order") {
@@ -134,6 +135,14 @@ TEST_CASE(
   CHECK(counters_report(after.detail_json).find("kernels like it took 1.11 times as long") !=
         std::string::npos);
   CHECK(counters_report(before.detail_json).find("kernels like it") == std::string::npos);
+
+  // A kernel that is like none of them is as if there were none.
+  model->scales.front() = {"busy fma", -10, 1};
+  model->least_likeness = 0.9;
+  CHECK(run.time(profile).us == before.us);
+  CHECK(run.time(profile).interval.high_us == before.interval.high_us);
+  model->least_likeness = 0;
+  CHECK(run.time(profile).us > before.us);
 
   // Of other kinds none were timed.
   model->kinds.front().name = "wgmma";
