@@ -27,9 +27,10 @@ struct Prediction {
   // "simulated_us": before what such kernels are known to be off by, which is told from "features"
   // (kernel_features.hpp).
   // "interval": {"low_us", "high_us", "rests_on" (a sentence), "constants_us" (with all constants of
-  // the profile fast, and slow; where no kernels like it were timed on such a GPU), "kind" (of kernel), "error" (the middle 90% of measured over
-  // predicted for that kind), "apart" (the ratio of two predictions from which on the faster kernel
-  // was the faster one in 90% of recorded pairs)}; null for what is not known.
+  // the profile fast, and slow; not where such a GPU has timed kernels like it), "kind" (of kernel),
+  // "error" (the middle 90% of measured over predicted for that kind), "apart" (the ratio of two
+  // predictions from which on the faster kernel was the faster one in 90% of recorded pairs)}; null
+  // for what is not known.
   std::string detail_json;
 };
 

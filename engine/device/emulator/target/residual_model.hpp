@@ -43,8 +43,8 @@ struct ResidualModel {
   const Kind* kind(std::string_view name) const;
   struct Told {
     double error = 0;  // log(measured / simulated)
-    double likeness =
-        0;  // to the kernel that it is most like: 1 with the same features, 0 far away
+    // To the kernel that it is most like: 1 with the same features, 0 far away.
+    double likeness = 0;
   };
   // `features`: as many as there are scales.
   Told at(std::span<const double> features) const;
