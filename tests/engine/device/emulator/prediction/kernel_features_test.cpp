@@ -1,3 +1,5 @@
+#include "engine/device/emulator/prediction/kernel_features.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,7 +8,6 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/prediction/kernel_features.hpp"
 #include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/target/residual_model.hpp"
 #include "engine/device/emulator/trace/counters.hpp"

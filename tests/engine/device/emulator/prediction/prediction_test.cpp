@@ -1,9 +1,10 @@
+#include "engine/device/emulator/prediction/prediction.hpp"
+
 #include <cmath>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/emulator/prediction/prediction.hpp"
 #include "engine/device/emulator/prediction/recorded_errors.hpp"
 #include "engine/device/emulator/trace/counters.hpp"
 #include "tests/engine/device/emulator/support.hpp"
