@@ -1,5 +1,3 @@
-#include "engine/device/emulator/prediction/prediction.hpp"
-
 // How far off a prediction may be. Where kernels like it were timed on such a GPU, by what they were
 // off by when others were left to tell it (residual_model.hpp). Else from two sources:
 //
@@ -10,6 +8,8 @@
 //
 // The interval goes from the fastest of 2 with the lowest error of 1 to the slowest with the
 // highest: no less than either alone, and wider than both together if they are independent.
+
+#include "engine/device/emulator/prediction/prediction.hpp"
 
 #include <algorithm>
 #include <cmath>
