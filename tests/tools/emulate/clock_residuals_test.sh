@@ -42,4 +42,10 @@ E2
 residuals
 check 'a kernel that takes longer now is found' equal "$status" 1
 check 'and what to do is said' contains "$err" 'fit` again'
+
+# A draw that they were not fitted to.
+sed -i 's/"seed": *20261217/"seed": 1/' "$work"/predicted_*.json
+residuals
+check 'a draw that it does not know is refused' equal "$status" 1
+check 'in a line' contains "$err" "was not fitted to 1 "
 finish
