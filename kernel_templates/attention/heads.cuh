@@ -3,7 +3,8 @@
 
 #include "element.cuh"
 
-// Elements from one row of a head to its next.
+// Elements from one row of a head to its next, 0 if that is known at run time only.
+constexpr int kRowStride = LAYOUT_BSHD ? 0 : HEAD_DIM;
 __device__ __forceinline__ int row_stride(unsigned heads) {
   return LAYOUT_BSHD ? static_cast<int>(heads * HEAD_DIM) : HEAD_DIM;
 }

@@ -4,6 +4,7 @@
 // places in the walk.
 #pragma once
 
+#include "heads.cuh"
 #include "mma_state.cuh"
 
 // MASKED_TILES by_part: parts that no row of the block sees do not come. Of a block with rows of both
@@ -239,7 +240,8 @@ class Copies : public Walk {
   // the tile.
   __device__ __forceinline__ void begin(const Element* from, unsigned to, int tile) {
     if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads, kHint>(to, from, stride_, first_key(tile), length_);
+      Shared::load<BLOCK_N, kThreads, kRowStride, kHint>(to, from, stride_, first_key(tile),
+                                                         length_);
     commit_copies();
   }
   __device__ __forceinline__ void await() {

@@ -57,6 +57,12 @@ struct SharedTile {
         if (step + kRowStep <= kRows || step + row < kRows) move(step);
     }
 
+    // Whether all threads have as many of kRows rows, and every second of a thread's lies as far
+    // behind the one before in shared memory.
+    template <int kRows>
+    static constexpr bool kStepsAreAlike = kThreads % kChunks == 0 && kRows % kRowStep == 0 &&
+                                           (kLayout != Layout::swizzled || kRowStep % 4 == 0);
+
     // Of its chunk of row `row` + `step`.
     __device__ __forceinline__ int offset(int step) const {
       constexpr bool kIsPowerOf2 = (kRowStep & (kRowStep - 1)) == 0;
@@ -77,32 +83,54 @@ struct SharedTile {
     int chunk;
   };
 
+  // A thread's rows from kRow on, kStep apart, of `there` that exist: to `even`, `odd`, `even` ...
+  template <int kRows, int kStep, int kStride, L2Hint kHint, int kRow = 0>
+  __device__ __forceinline__ static void load_rows(unsigned even, unsigned odd,
+                                                   const Element* global, int there) {
+    if constexpr (kRow + 3 * kStep < kRows) {
+      copy_4_rows_16_async<kHint, kRow, kStep, kPitch, kStride * 2>(even, odd, global, there);
+      load_rows<kRows, kStep, kStride, kHint, kRow + 4 * kStep>(even, odd, global, there);
+    } else if constexpr (kRow < kRows) {
+      copy_16_async<kHint>(even + kRow * kPitch, global + kRow * kStride, kRow < there);
+      load_rows<kRows, kStep, kStride, kHint, kRow + kStep>(odd, even, global, there);
+    }
+  }
+
  public:
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
-  // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
-  // of a warp; they commit afterwards. `wait(from, to)`, with the thread's first addresses, returns
-  // once `global` may be read.
-  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, typename Wait>
+  // from `end` on do not exist and become zero. kStride is `stride`, or 0 where that is known at run
+  // time only. kThreads threads take part, all of the block or those of a warp; they commit
+  // afterwards. `wait(from, to)`, with the thread's first addresses, returns once `global` may be
+  // read.
+  template <int kRows, int kThreads, int kStride, L2Hint kHint = L2Hint::none, typename Wait>
   __device__ __forceinline__ static void load_after(const Wait& wait, unsigned shared,
                                                     const Element* global, int stride, int first,
                                                     int end, unsigned thread = threadIdx.x) {
-    const Share<kThreads> share(thread);
+    using Threads = Share<kThreads>;
+    const Threads share(thread);
     const Element* const source = share.start(global, stride, first);
     const int there = end - first - share.row;
-    wait(source, shared + share.offset(0));
-    share.template for_each_row<kRows>([&](int step) {
-      // Where the row does not exist nothing is read from its address.
-      copy_16_async<kHint>(shared + share.offset(step),
-                           source + static_cast<long long>(step) * stride, step < there);
-    });
+    const unsigned to = shared + share.offset(0);
+    wait(source, to);
+    if constexpr (kStride > 0 && Threads::template kStepsAreAlike<kRows>) {
+      constexpr int kStep = Threads::kRowStep;
+      load_rows<kRows, kStep, kStride, kHint>(to, shared + share.offset(kStep) - kStep * kPitch,
+                                              source, there);
+    } else {
+      share.template for_each_row<kRows>([&](int step) {
+        // Where the row does not exist nothing is read from its address.
+        copy_16_async<kHint>(shared + share.offset(step),
+                             source + static_cast<long long>(step) * stride, step < there);
+      });
+    }
   }
 
   // The same of what may be read.
-  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none>
+  template <int kRows, int kThreads, int kStride, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end, unsigned thread = threadIdx.x) {
-    load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride,
-                                       first, end, thread);
+    load_after<kRows, kThreads, kStride, kHint>([](const Element*, unsigned) {}, shared, global,
+                                                stride, first, end, thread);
   }
 
   // A thread's part in storing kRows rows, but those from `end` on: known before they are.
