@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #if !TENSOR_COPY
   Copies copies(walk, k, v, row_stride(heads / KV_GROUP), lk);
 #endif
-  Shared::load_after<kGroupRows, kGroupThreads, kRowStride>(
+  Shared::load_after<kGroupRows, kGroupThreads>(
       wait, base + kGroupRows * Shared::kPitch * rows.group, q, q_stride, rows.group_first, lq,
       kBothEnds ? threadIdx.x % kGroupThreads : threadIdx.x);
   commit_copies();

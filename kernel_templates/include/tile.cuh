@@ -98,39 +98,39 @@ struct SharedTile {
 
  public:
   // Begins to copy kRows rows of `global`, which lie `stride` elements apart and of which those
-  // from `end` on do not exist and become zero. kStride is `stride`, or 0 where that is known at run
-  // time only. kThreads threads take part, all of the block or those of a warp; they commit
-  // afterwards. `wait(from, to)`, with the thread's first addresses, returns once `global` may be
-  // read.
-  template <int kRows, int kThreads, int kStride, L2Hint kHint = L2Hint::none, typename Wait>
+  // from `end` on do not exist and become zero. kThreads threads take part, all of the block or those
+  // of a warp; they commit afterwards. `wait(from, to)`, with the thread's first addresses, returns
+  // once `global` may be read.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, typename Wait>
   __device__ __forceinline__ static void load_after(const Wait& wait, unsigned shared,
                                                     const Element* global, int stride, int first,
                                                     int end, unsigned thread = threadIdx.x) {
-    using Threads = Share<kThreads>;
-    const Threads share(thread);
+    const Share<kThreads> share(thread);
     const Element* const source = share.start(global, stride, first);
     const int there = end - first - share.row;
-    const unsigned to = shared + share.offset(0);
-    wait(source, to);
-    if constexpr (kStride > 0 && Threads::template kStepsAreAlike<kRows>) {
-      constexpr int kStep = Threads::kRowStep;
-      load_rows<kRows, kStep, kStride, kHint>(to, shared + share.offset(kStep) - kStep * kPitch,
-                                              source, there);
-    } else {
-      share.template for_each_row<kRows>([&](int step) {
-        // Where the row does not exist nothing is read from its address.
-        copy_16_async<kHint>(shared + share.offset(step),
-                             source + static_cast<long long>(step) * stride, step < there);
-      });
-    }
+    wait(source, shared + share.offset(0));
+    share.template for_each_row<kRows>([&](int step) {
+      // Where the row does not exist nothing is read from its address.
+      copy_16_async<kHint>(shared + share.offset(step),
+                           source + static_cast<long long>(step) * stride, step < there);
+    });
   }
 
-  // The same of what may be read.
+  // The same of what may be read. kStride is `stride`, or 0 where that is known at run time only.
   template <int kRows, int kThreads, int kStride, L2Hint kHint = L2Hint::none>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end, unsigned thread = threadIdx.x) {
-    load_after<kRows, kThreads, kStride, kHint>([](const Element*, unsigned) {}, shared, global,
-                                                stride, first, end, thread);
+    using Threads = Share<kThreads>;
+    if constexpr (kStride > 0 && Threads::template kStepsAreAlike<kRows>) {
+      constexpr int kStep = Threads::kRowStep;
+      const Threads share(thread);
+      load_rows<kRows, kStep, kStride, kHint>(
+          shared + share.offset(0), shared + share.offset(kStep) - kStep * kPitch,
+          share.start(global, stride, first), end - first - share.row);
+    } else {
+      load_after<kRows, kThreads, kHint>([](const Element*, unsigned) {}, shared, global, stride,
+                                         first, end, thread);
+    }
   }
 
   // A thread's part in storing kRows rows, but those from `end` on: known before they are.
