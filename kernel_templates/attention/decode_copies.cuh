@@ -6,7 +6,6 @@
 #pragma once
 
 #include "decode_state.cuh"
-#include "heads.cuh"
 
 class WarpCopies {
  public:
@@ -44,8 +43,7 @@ class WarpCopies {
   // the tile.
   __device__ __forceinline__ void begin(const Element* from, unsigned to, int tile) {
     if (tile < end_tile_)
-      Shared::load<WARP_KEYS, 32, kRowStride, kHint>(to, from, stride_, first_key(tile), lk_,
-                                                     threadIdx.x % 32);
+      Shared::load<WARP_KEYS, 32, kHint>(to, from, stride_, first_key(tile), lk_, threadIdx.x % 32);
     commit_copies();
   }
 

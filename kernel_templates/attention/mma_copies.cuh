@@ -240,7 +240,7 @@ class Copies : public Walk {
   // the tile.
   __device__ __forceinline__ void begin(const Element* from, unsigned to, int tile) {
     if (tile < end_tile)
-      Shared::load<BLOCK_N, kThreads, kRowStride, kHint>(to, from, stride_, first_key(tile),
+      Shared::load<BLOCK_N, kThreads, kHint, kRowStride>(to, from, stride_, first_key(tile),
                                                          length_);
     commit_copies();
   }

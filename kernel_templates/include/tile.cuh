@@ -116,8 +116,9 @@ struct SharedTile {
     });
   }
 
-  // The same of what may be read. kStride is `stride`, or 0 where that is known at run time only.
-  template <int kRows, int kThreads, int kStride, L2Hint kHint = L2Hint::none>
+  // The same of what may be read. kStride: `stride`, if it is known when the kernel is compiled and
+  // four rows are to go by one statement.
+  template <int kRows, int kThreads, L2Hint kHint = L2Hint::none, int kStride = 0>
   __device__ __forceinline__ static void load(unsigned shared, const Element* global, int stride,
                                               int first, int end, unsigned thread = threadIdx.x) {
     using Threads = Share<kThreads>;
