@@ -6,7 +6,7 @@
 // Elements from one row of a head to its next, 0 if that is known at run time only.
 constexpr int kRowStride = LAYOUT_BSHD ? 0 : HEAD_DIM;
 __device__ __forceinline__ int row_stride(unsigned heads) {
-  return LAYOUT_BSHD ? static_cast<int>(heads * HEAD_DIM) : HEAD_DIM;
+  return kRowStride > 0 ? kRowStride : static_cast<int>(heads * HEAD_DIM);
 }
 
 // Elements before the first row of a head, with LAYOUT_BSHD.
